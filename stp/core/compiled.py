@@ -15,21 +15,23 @@ Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 
 def compiled(loop: Loop) -> Loop:
-    """Decorate a numerical loop: Numba compiles it at the first call, and it runs without the GIL.
+    """Decorate a numerical loop, so that Numba compiles it at its first call.
 
-    Machine code is cached beside the source, or in NUMBA_CACHE_DIR. The name of the cache file
-    contains a hash of code, constants, types and processor, so processes that differ in any of
-    these do not overwrite each other's file. If neither folder is writable, each process compiles
-    the loop again. The first call imports Numba, which takes half a second.
+    The compiled loop runs without the GIL. Machine code is stored for other processes, in
+    NUMBA_CACHE_DIR or beside the source. If it cannot be stored, each process compiles the loop
+    again.
 
     Args:
         loop: a function of contiguous arrays, numbers and tuples of numbers. It may use NumPy and
             numerical constants of its module, but no other function.
+
+    Returns:
+        a function with the arguments and the result of ``loop``.
     """
 
     @cache
     def machine_code(kinds: tuple[Any, ...]) -> Any:
-        import numba
+        import numba  # takes half a second
 
         options: dict[str, Any] = {
             "nogil": True,
@@ -39,6 +41,8 @@ def compiled(loop: Loop) -> Loop:
         types = tuple(map(_type, kinds))
         copy = FunctionType(loop.__code__, loop.__globals__, loop.__name__)
         copy.__module__ = loop.__module__
+        # Part of the name of the cache file: processes whose code, constants, types or processor
+        # differ do not overwrite each other's file.
         copy.__qualname__ = f"{loop.__qualname__}-{_identity(loop, types)}"
         try:
             return numba.njit(types, cache=True, **options)(copy)

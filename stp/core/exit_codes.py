@@ -1,4 +1,4 @@
-"""Exit codes of ``stp`` for scripts: answer, no answer, or error.
+"""Exit codes of ``stp`` for scripts: success, an error, or a query without results.
 
 All other codes come from signals and from interrupted training runs.
 """
@@ -6,25 +6,35 @@ All other codes come from signals and from interrupted training runs.
 from stp.core.errors import StpError
 
 FOUND = 0
-"""The command did its work, or found an answer."""
+"""The command did its work, or its query has results."""
 ERROR = 1
 """An error; the message says what is wrong, what was expected, and what to do."""
 USAGE = 2
 """The command line is wrong; Typer exits with this code."""
 NOTHING = 3
-"""A valid question has no answer, or a difference has no explanation."""
+"""A valid query has no results, or a difference from the paper has no explanation."""
 
 
 class NothingFoundError(StpError):
-    """A valid query has no results, which is no failure: ``stp`` then exits with code 3, not 1."""
+    """A valid query has no results, e.g. no score rounds to a number that a user looks for.
+
+    This is no failure: ``stp`` exits with code 3, not 1.
+    """
 
 
 def message_of(error: StpError) -> str:
-    """Format an error as the command line prints it: ``stp: error: ...``."""
+    """Format an error as the command line prints it: ``stp: error: ...``.
+
+    Of a query without results (`NothingFoundError`), the word ``error`` is left out.
+    """
     kind = "" if isinstance(error, NothingFoundError) else "error: "
     return f"stp: {kind}" + "\n  ".join(str(error).splitlines())
 
 
 def of(error: StpError) -> int:
-    """The exit code of an error: 3 if a question has no answer, else 1."""
+    """The exit code of an error: 3 for a `NothingFoundError`, else 1.
+
+    A `NothingFoundError` means that a valid query has no results, e.g. a comparison of two models
+    that have no value in common.
+    """
     return NOTHING if isinstance(error, NothingFoundError) else ERROR

@@ -18,9 +18,10 @@ class Meaning:
 
     Attributes:
         hash: hash of the syntax tree of the module.
-        imports: possible imports from the package: (level, base, name), as in ``from <level
-            dots><base> import <name>``. The name is empty for ``import <base>``. A string that may
-            be the name of a module imported at run time has level -1.
+        imports: possible imports from the package ``stp``: (level, base, name), as in ``from
+            <level dots><base> import <name>``. The level is 0 for an absolute import. The name is
+            empty for ``import <base>``. A string that may be the name of a module imported at run
+            time is a base with level -1 and an empty name.
         defines: names of the constants and functions of a module that only defines constants and
             functions, so that running it has no effect; None for all other modules.
     """
@@ -30,14 +31,18 @@ class Meaning:
     defines: tuple[str, ...] | None
 
     def imported(self, module: str, is_package: bool) -> Iterator[tuple[int, str, str]]:
-        """The imports from the package, with absolute names.
+        """Yield the imports from the package ``stp``, with absolute names.
 
         Args:
             module: full name of the importing module.
             is_package: whether this module is the ``__init__`` of a package.
 
         Yields:
-            (level, base, name) of each import, as in `imports`, with an absolute base.
+            three parts of each import: its level, which is the number of leading dots, or -1 for a
+            string that may name a module; the full name of the module behind ``from`` or
+            ``import``; and the name that is imported from this module, which may be empty. For
+            example, ``from ..core import disk`` in ``stp.plan.cells`` gives ``(2, "stp.core",
+            "disk")``.
         """
         for level, base, name in self.imports:
             parts = module.split(".")

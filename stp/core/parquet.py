@@ -27,9 +27,10 @@ def read_table(
     Args:
         path: path of the file.
         columns: names, or a schema, of the columns to read; None for all.
-        expected: description of the expected content, for the error; by default the names of the
-            columns.
-        remedy: remedy in the error; by default that of `ArtefactError`.
+        expected: what the file should hold, for the error, e.g. ``"the scores of each test
+            sample"``; by default the names of the columns.
+        remedy: what the user should do, for the error; by default the advice to delete the artefact
+            and make it again.
 
     Returns:
         the table, with the metadata of the file unless a schema is given.
@@ -60,8 +61,10 @@ def read_schema(path: Path, *, expected: str = "", remedy: str | None = None) ->
 
     Args:
         path: path of the file.
-        expected: description of the expected content, for the error.
-        remedy: remedy in the error; by default that of `ArtefactError`.
+        expected: what the file should hold, for the error, e.g. ``"the scores of each test
+            sample"``.
+        remedy: what the user should do, for the error; by default the advice to delete the artefact
+            and make it again.
 
     Raises:
         ArtefactError: the file is missing or damaged.
@@ -71,10 +74,19 @@ def read_schema(path: Path, *, expected: str = "", remedy: str | None = None) ->
 
 
 def check_pages(path: Path, *, expected: str = "", remedy: str | None = None) -> pa.Schema:
-    """Read a Parquet file in pieces, to verify the checksums of its pages, which DuckDB ignores.
+    """Verify the checksums of all pages (compressed blocks of a column) of a Parquet file.
+
+    DuckDB ignores these checksums. The file is read in pieces, so that little memory is needed.
+
+    Args:
+        path: path of the file.
+        expected: what the file should hold, for the error, e.g. ``"the scores of each test
+            sample"``.
+        remedy: what the user should do, for the error; by default the advice to delete the artefact
+            and make it again.
 
     Returns:
-        schema of the file.
+        names, types and metadata of the columns.
 
     Raises:
         ArtefactError: the file is missing or damaged.
@@ -90,12 +102,16 @@ def check_pages(path: Path, *, expected: str = "", remedy: str | None = None) ->
 
 @contextmanager
 def reading(path: Path, expected: str = "", remedy: str | None = None) -> Iterator[None]:
-    """Context manager: report errors of reading and parsing a Parquet file as an `ArtefactError`.
+    """Report errors in a block that reads a Parquet file as an `ArtefactError`.
+
+    It is a context manager: ``with reading(path): ...``.
 
     Args:
         path: file that the block reads.
-        expected: description of the expected content, for the error.
-        remedy: remedy in the error; by default that of `ArtefactError`.
+        expected: what the file should hold, for the error, e.g. ``"the scores of each test
+            sample"``.
+        remedy: what the user should do, for the error; by default the advice to delete the artefact
+            and make it again.
 
     Raises:
         ArtefactError: the file is missing or damaged.
@@ -111,7 +127,16 @@ def reading(path: Path, expected: str = "", remedy: str | None = None) -> Iterat
 
 
 def schema_problems(actual: pa.Schema, needed: pa.Schema) -> list[str]:
-    """Describe the differences between the columns of a file and those needed; empty if none."""
+    """Describe the differences between the columns of a file and the needed columns.
+
+    Args:
+        actual: names and types of the columns of the file.
+        needed: names and types of the needed columns.
+
+    Returns:
+        a text for each missing, surplus or wrongly typed column, e.g. ``"no column seed"``; empty
+        without differences. A column of NULLs fits every type.
+    """
     problems = [f"no column {name}" for name in needed.names if name not in actual.names]
     problems += [f"column {name}" for name in actual.names if name not in needed.names]
     return problems + [

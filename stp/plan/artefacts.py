@@ -36,13 +36,14 @@ class Raw:
     """Raw files of one release (version of a dataset), whose checksums are recorded at first use.
 
     Attributes:
-        dataset: name of the dataset.
-        release: name of the release.
+        dataset: name of the dataset; of imported predictions ``external``, of pretrained weights
+            ``weights``, and of an archive of forecasts the names of model and dataset.
+        release: name of the release; of predictions and weights the start of their checksum.
         lock: path of the lock file (recorded checksums of the files), relative to the store.
-        identity: hash that identifies the files. Of files that are not generated, it covers the
-            names of dataset, release and files, but no checksums, sizes or URLs, so that declaring
-            these later makes nothing again; the lock file ensures that the files stay the same. Of
-            generated files, it also covers code and options of the generator.
+        identity: hash that identifies the files. It covers the names of dataset, release and files,
+            and of generated files also code and options of the generator. Checksums, sizes and URLs
+            of other files are left out. When they are added to the configuration later, nothing has
+            to be made again; the lock file ensures that the files stay the same.
         generated: folder of generated files, relative to the raw folder; None if the files are not
             generated.
         declared: entry of the release in the configuration.

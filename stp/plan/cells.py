@@ -28,13 +28,22 @@ from stp.plan.walk import Walk
 
 
 class Plan:
-    """All cells (one model on one dataset in one setting) of a configuration, and their artefacts.
-
-    An artefact is a folder of the store that one job writes, such as a trained model.
+    """All cells of a scale, and the artefacts that they need.
 
     Args:
         config: the checked configuration.
         source: folder that contains the package (tests make plans for copies of the package).
+
+    Attributes:
+        cells: each cell with its artefacts.
+        recipes: recipes of all artefacts.
+        sources: source code of the package, from which code fingerprints are computed.
+        store: folder of all artefacts.
+        raw_folder: folder of fetched raw files.
+        raw_mirror: folder of further raw files, which is only read; None without one.
+        weights: folder of the weights of networks that metrics use.
+        weight_files: paths of those of these weights that are present, by name.
+        dimensions: names of the dimensions whose artefacts count as work of a run (`count`).
     """
 
     def __init__(self, config: Config, source: Path = SOURCE_FOLDER) -> None:
@@ -65,8 +74,7 @@ class Plan:
         """Read the configuration and make the plan.
 
         Args:
-            scale: path or content of a scale file, which says which models and datasets are
-                evaluated.
+            scale: path or content of a scale file.
             where: name of the scale in errors; by default the path of the file.
 
         Raises:

@@ -107,7 +107,8 @@ SUITE_FILE = "suite.yaml"
 def entries(kind: str, folder: Path = CONFIG_FOLDER) -> dict[str, Path]:
     """Find the YAML files of all datasets, models, metric conventions or suites (benchmarks).
 
-    The configuration is searched, and installed extensions.
+    The configuration is searched, and that of installed extensions (packages that add configuration
+    and modules to stp).
 
     Args:
         kind: datasets, models, conventions or suites.
@@ -135,7 +136,18 @@ def entries(kind: str, folder: Path = CONFIG_FOLDER) -> dict[str, Path]:
 
 
 def config_file(folder: Path, *parts: str) -> Path:
-    """Path of a file or folder in the configuration, or else in the first extension that has it."""
+    """Find a file or folder in the configuration, or else in that of an extension.
+
+    An extension is an installed package that adds configuration and modules to stp.
+
+    Args:
+        folder: folder of the configuration.
+        parts: parts of the path below this folder, e.g. ``"suites", "predbench", "suite.yaml"``.
+
+    Returns:
+        the path in ``folder``, if it exists; else the path in the first extension that has it; else
+        the path in ``folder``, although it does not exist.
+    """
     path = folder.joinpath(*parts)
     further = (root.joinpath("config", *parts) for root in extensions())
     return next((file for file in (path, *further) if file.exists()), path)

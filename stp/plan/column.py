@@ -1,4 +1,4 @@
-"""Columns of tables: heading, convention, and the part of the convention's values that is shown.
+"""Columns of tables: heading, convention, and which of the convention's values are shown.
 
 A convention is one exact definition of a metric, such as ``ssim.range2``.
 """
@@ -55,11 +55,14 @@ ConventionName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*\.[a-z0-9][a-
 
 
 class Column(Strict):
-    """A column of a table; the name of its convention (exact metric) suffices if it is the heading.
+    """A column of a table of results, or in short form the name of its convention.
+
+    The short form, such as ``ssim.range2``, is also the heading.
 
     Attributes:
-        heading: text after the variable, which also matches published values; the name of the
-            convention unless set.
+        heading: heading of the column, such as ``WRMSE``; tables show the variable before it, if
+            one is set (``t2m WRMSE``). Published values belong to the column if their metric has
+            this name. The name of the convention unless set.
         convention: convention of the values, such as ssim.range1.
         variable: variable of the values; all variables together unless set.
         threshold: threshold of the values; the mean over all thresholds unless set.
@@ -118,7 +121,7 @@ class Column(Strict):
 
 
 class ReproducedColumn(Column):
-    """A column of a reproduction table, which compares stp with results that a paper reproduced.
+    """A column of a table that compares results of stp with results that a paper reproduced.
 
     Attributes:
         factor: factor that converts the value of stp to the unit of the column.

@@ -193,10 +193,10 @@ def _check_settings(
 def load(
     scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER, where: str | None = None
 ) -> Config:
-    """Read the whole configuration of a scale, which says what is evaluated.
+    """Read and check the whole configuration of a scale.
 
     Args:
-        scale: path or content of a scale file, which says which models and datasets are evaluated.
+        scale: path or content of a scale file.
         folder: folder of the configuration.
         where: name of the scale in errors; by default the path of the file.
 

@@ -23,8 +23,8 @@ class Obtained(Strict):
     Attributes:
         path: path of the file below a raw folder, such as ``kth/00sequences.txt``.
         url: address of the download; null if it cannot be downloaded.
-        bytes: size of the file in bytes.
-        sha256: checksum of the file.
+        bytes: size of the file in bytes; null if it is not known.
+        sha256: checksum of the file; null if it is not known.
         access: open files are downloaded; for others, a person follows the instructions.
         instructions: how a person gets the file, if it cannot be downloaded.
     """
@@ -79,18 +79,18 @@ class Release(Strict):
     replace generated files of the same names.
 
     Attributes:
-        archives: archives from which some of the files are unpacked; they do not affect
-            fingerprints.
         source: origin of the files, shown with all numbers made from them.
         files: files of the release.
+        archives: archives from which some of the files are unpacked; they do not affect
+            fingerprints.
         generator: folder of stp.datasets whose ``generator.py`` generates the files, or another
             module there, such as ``atlas.crowd``.
         options: options of the generator.
-        note: footnote of tables.
-        prepare: options of the reader for this release.
+        prepare: options of the reader for this release, which override those of the dataset.
         reads: paths in the checkout of files and folders that the generator reads or imports,
             besides its static imports. Their content is part of the fingerprints.
         leaky: whether the training and test splits share a video, person or period.
+        note: footnote of tables.
         behind_paper: whether the paper's numbers were made from these files although they are not
             the official ones; differences from the paper's numbers are then shown.
         raw_gb: total size of the files in 10^9 bytes, if their sizes are not declared; used for
@@ -148,7 +148,7 @@ class Counts(ClipsOfSplits):
     Attributes:
         frames: number of stored frames, if clips share frames.
         source: origin of the counts.
-        published: numbers in the paper.
+        published: numbers of clips in the paper.
         explained: reason why the number of a split differs from the published one, by split.
         estimated: names of splits whose numbers are estimates, because not all official clips were
             counted.
@@ -201,40 +201,40 @@ class Dataset(Strict):
 
     Attributes:
         title: name in tables.
+        published_name: name in the paper; null if the paper does not have the dataset.
         kind: the task: frames, tracks of people, or opinions.
         domain: subject of the data, by which datasets are grouped.
-        units: units of the values: "1" for video in [0, 1]; for several variables, a text that
-            people read.
-        protocol_source: source of splits, context and horizon.
-        homepage: address of the publisher's page.
-        citation: key of references.yaml, or the work to cite.
-        licence: licence of its files, in the words of its publisher.
-        prepare: options of the reader. The order of the keys of `variables` is that of the
-            channels; other keys have no order.
-        counts: number of clips of each split, for estimates.
-        release: name of the release that is used.
-        releases: possible raw files, by name.
         shape: channels, height and width of a prepared frame; of tracks, x and y of one person.
-        published_name: name in the paper; null for your own data.
         context: number of context frames, or of observed positions; 0 if clips are distorted and
             not forecast.
         horizon: number of frames to predict in training and in the short-term table, or of future
             positions.
+        units: units of the values: "1" for video in [0, 1]; for several variables, a text that
+            people read.
         metrics: columns of its table, besides the columns of its suite: conventions such as
             mse.pixel_sum, or records with a heading, a variable, ...
         definitions: conventions for this dataset alone, such as those with thresholds in its units,
             by name, <metric>.<choice>; see the files of config/conventions.
+        protocol_source: source of splits, context and horizon.
+        homepage: address of the publisher's page.
+        citation: key of references.yaml, or the work to cite.
+        licence: licence of its files, in the words of its publisher.
         reader: folder of stp.datasets whose ``reader.py`` reads the raw layout, or a module of
             stp.prepare, such as ``own.reader``; the dataset's name unless set.
         virtual_clips: module of stp.data that draws training clips, if they are not stored.
         reads: paths in the checkout of files and folders that `reader` and `virtual_clips` read or
             import, besides their static imports. Their content is part of the fingerprints.
-        subsets: parts of the test clips, or clips of special evaluations.
-        train_subsets: alternative training and validation clips, such as those of a split without
-            leakage; their splits in the index are ``<name>-train`` and ``<name>-val``.
+        prepare: options of the reader. The order of the keys of `variables` is that of the
+            channels; other keys have no order.
+        counts: number of clips of each split, for estimates.
+        subsets: parts of the test clips, or clips of special evaluations, by name.
+        train_subsets: alternative training and validation clips, by name, such as those of a split
+            without a leak; their splits in the index are ``<name>-train`` and ``<name>-val``.
         conventions: choices made where the paper, its code and correctness disagree, each with its
             reason.
         problems: known problems of the data, or of their download.
+        release: name of the release that is used.
+        releases: possible raw files, by name of the release.
     """
 
     title: str

@@ -1,4 +1,8 @@
-"""Expand grids of evaluations, which a scale file declares as lists of datasets and settings."""
+"""Expand grids of evaluations, which a scale file declares as lists of datasets and settings.
+
+An evaluation is a test of several models: what they are trained and tested on, and in which
+setting.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -37,7 +41,7 @@ class Settings(Strict):
 
     Attributes:
         horizon: number of frames to predict; the horizon of the tested dataset unless set.
-        interval: spacing of the frames of a clip, in frames of the training.
+        interval: spacing of the frames of a clip, as a multiple of the spacing in training.
         update: for models that are trained with `snapshots`: number of the update whose weights are
             used; unless set, the weights with the best validation error are used.
         intensity: for distortions: index of the intensity, from 1.
@@ -86,9 +90,11 @@ class Case:
         variant: named set of options of the models, such as ``default`` or ``released``.
         setting: values of further settings, by name.
         models: names of the models that are evaluated.
-        keep: number of forecasts stored for pictures, or names of their clips, if forecasts are too
-            large to store: all are then scored without storing them. None if all forecasts are
-            stored before they are scored. Scores are the same either way.
+        keep: number of forecasts to store for pictures, or names of the clips whose forecasts are
+            stored. All forecasts are then scored while they are computed or read, since all
+            together are too large to store. None if all forecasts are stored before they are
+            scored; for forecasts that are read from files (``fit: read``), None means 0. Scores are
+            the same either way.
     """
 
     trained_on: str
@@ -106,12 +112,17 @@ class Case:
 
 
 class Combinations(Strict):
-    """A pattern of evaluations that a grid leaves out: those that match all keys that are set.
+    """Evaluations that a grid leaves out: those that have the given values in all given keys.
 
     Attributes:
-        trained_on, tested_on, train_subset, subset, variant: one value, or any of several.
-        setting: for each key one value, or any of several; null matches evaluations in which the
-            key is unset.
+        trained_on: dataset of the training, or a list of datasets; any dataset unless set.
+        tested_on: dataset of the test, or a list of datasets; any dataset unless set.
+        train_subset: ``all`` training clips, or the name of a training subset; may be a list; any
+            unless set.
+        subset: ``test``, the test split, or the name of a subset; may be a list; any unless set.
+        variant: variant of the models; may be a list; any unless set.
+        setting: for each key a value or a list of values; null stands for evaluations in which the
+            key is unset. Keys that are not given may have any value.
         models: models that are left out of these evaluations; all unless set.
     """
 
@@ -124,7 +135,11 @@ class Combinations(Strict):
     models: Names | None = None
 
     def matches(self, case: Case) -> bool:
-        """Whether a case (one evaluation of several models) matches for at least one model."""
+        """Whether a case is left out for at least one of its models.
+
+        Args:
+            case: one evaluation of several models.
+        """
         names = ("trained_on", "tested_on", "train_subset", "subset", "variant")
         chosen = {name: getattr(self, name) for name in names}
         if any(values and getattr(case, name) not in values for name, values in chosen.items()):
@@ -135,7 +150,15 @@ class Combinations(Strict):
         return self.models is None or bool(set(self.models) & set(case.models))
 
     def out_of(self, case: Case) -> tuple[str, ...]:
-        """The models of a case (one evaluation) that this pattern does not remove from it."""
+        """List the models for which a case is kept, since it is not left out for them.
+
+        Args:
+            case: one evaluation of several models.
+
+        Returns:
+            names of models, in the order of the case; all its models if it does not have the given
+            values; may be empty.
+        """
         if not self.matches(case):
             return case.models
         return tuple(name for name in case.models if self.models and name not in self.models)
@@ -147,16 +170,18 @@ class Grid(Strict):
     Attributes:
         trained_on: dataset of the training, or a list of datasets.
         train_subset: ``all`` training clips, or the name of a training subset; may be a list.
-        subset: ``test``, the test split, or the name of a subset of the tested dataset; may be a
-            list.
-        variant: variant of the models, a named set of options; may be a list.
-        keep: number of forecasts stored for pictures, or names of their clips, if forecasts are too
-            large to store: all are then scored without storing them.
         tested_on: dataset of the test, or a list of datasets; the dataset of the training unless
             set.
+        subset: ``test``, the test split, or the name of a subset of the tested dataset; may be a
+            list.
         setting: further settings; each of them may be a list.
+        variant: variant of the models, a named set of options; may be a list.
         models: names of the models to evaluate; all models of the dimension unless set.
-        without: patterns of evaluations that are left out.
+        keep: number of forecasts to store for pictures, or names of the clips whose forecasts are
+            stored. Set it if all forecasts together are too large to store: they are then scored
+            while they are computed or read. Unless set, all forecasts are stored before they are
+            scored, except those that are read from files (`fit: read`).
+        without: combinations of these values that are left out.
     """
 
     trained_on: Names
@@ -170,14 +195,17 @@ class Grid(Strict):
     without: tuple[Combinations, ...] = ()
 
     def cases(self, models: tuple[str, ...], where: str) -> list[Case]:
-        """List all evaluations in the order of the lists, so that those of a subset are together.
+        """List all evaluations of the grid, without those that are left out.
+
+        Evaluations of the same subset follow one another.
 
         Args:
             models: names of the dimension's models.
-            where: place of the entry, for errors.
+            where: place of the grid in the scale file, for errors, e.g.
+                ``dimensions.short_term.cells.0``.
 
         Raises:
-            ConfigurationError: an entry of `without` matches nothing, or nothing is left.
+            ConfigurationError: an entry of `without` leaves nothing out, or nothing is left.
         """
         cases = [
             Case(trained, tested, train_subset, subset, variant, setting, self.models or models,

@@ -136,7 +136,10 @@ class DimensionFacts:
         about: content of this table, in a few words.
         printed: place of the table in the paper; empty if the paper has no such table.
         by_lead: whether a further table shows scores at each lead time.
-        changes_from: dimension with whose tests the tests of this one are compared; None without.
+        changes_from: dimension that has the usual tests of the models. The scores in this dimension
+            are compared with the scores in the usual tests, e.g. scores of unseen cities with those
+            of ``short_term``. It is the dimension itself if its own tests are compared with each
+            other, e.g. at several frame intervals; None if there is no such comparison.
         place: position of the dimension in the order of the suite, from 1.
     """
 
@@ -154,7 +157,8 @@ class SuiteFacts:
     """Facts about a suite, the benchmark of one paper, from `stp.plan.suite.Suite`.
 
     Attributes:
-        name, title: name of the suite in paths, and its title on pages.
+        name: name of the suite in paths.
+        title: title of the suite on pages.
         protocol: name of the scale file with the paper's protocol; None without one.
         findings: name of the table of findings, the paper's statements with a verdict; None without
             findings.
@@ -208,7 +212,9 @@ class ConventionFacts:
         unit: unit of the values.
         higher_is_better: whether higher values are better; None if neither higher nor lower is.
         best_at: the best value, such as 1 for a ratio; None without one.
-        success: how predicted events are rated, ``strict`` or ``graded``; None if none are.
+        success: for metrics that rate whether what should happen in a sample does happen:
+            ``strict`` if each sample is either right or wrong, ``graded`` if a part of a sample can
+            be right; None for other metrics.
         compares_sets: whether the value depends on the number of clips, as distances between sets
             of clips do.
         available: whether the convention can be computed on this machine.
@@ -232,11 +238,13 @@ class TableColumns:
     """The columns of a table of results, by dataset.
 
     Attributes:
-        columns: columns, by dataset.
-        sampled: further columns for models that draw several forecasts, by dataset; {K} in a
+        columns: columns of the table, by test dataset.
+        sampled: further columns for models that draw several forecasts, by test dataset; {K} in a
             heading stands for the number of forecasts.
-        curves: panels over lead time, by dataset.
-        unscored: further conventions that cannot be scored on this machine, by dataset.
+        curves: columns that are drawn over lead time, each in a panel of a figure, by test dataset;
+            empty if the figure has a panel for each column of the table.
+        unscored: names of conventions that are not shown, and that cannot be computed on this
+            machine, by test dataset.
     """
 
     columns: dict[str, Columns]
@@ -275,10 +283,13 @@ class ModelFacts:
         fit: how the model gets its parameters, such as ``sgd`` or ``none``.
         training: training data of an external model or of released weights; None for others.
         is_archived: whether the model's forecasts are read from an archive.
-        role: role of a measure of video quality. This field and the following ones are None for all
-            other models.
+        role: kind of a measure of video quality: ``baseline`` (trivial, such as the resolution),
+            ``full_reference`` (compares predicted with observed frames) or ``no_reference`` (does
+            not need observed frames). Figures colour measures by it, and findings compare the
+            kinds. This field and the following ones are None for models other than measures.
         network: name of the network whose features the measure uses; None if it uses none.
-        parts: parts of the features that the measure uses.
+        parts: kinds of network features that the measure uses, such as ``mse``; empty without a
+            network.
         learns: whether the measure is a regression learnt from opinions; if not, a logistic
             function is fitted to its value.
     """
@@ -302,7 +313,8 @@ class DatasetFacts:
         kind: task: frames, tracks of people, or opinions.
         domain: subject of the data, such as traffic or weather.
         shape: channels, height and width of a frame.
-        context, horizon: numbers of observed frames, and of frames to predict.
+        context: number of context frames, or of observed positions.
+        horizon: number of frames, or of positions, to predict.
         units: units of the values.
         homepage: address of the publisher's page.
         citation: key of references.yaml, or the work to cite.
@@ -331,10 +343,11 @@ class KindFacts:
         names_training: whether tables name the training data beside the model, and compare all
             models with the same test data; if not, only models with the same training data are
             compared.
-        counts_people: whether predictions state numbers of scenarios, people and episodes.
+        counts_people: whether receipts of predictions count scenarios, people and episodes (sets of
+            scenarios that overlap in time).
         has_person_errors: whether scores have the error of each person at each lead time.
         has_opinions: whether scores have predicted and observed opinions of each video.
-        has_runtime: whether predictions have their runtimes.
+        has_runtime: whether predictions have a file with the run times of the model.
     """
 
     names_training: bool
@@ -385,22 +398,21 @@ class Manifest:
         code: fingerprint of the code that collects scores.
         store: folder of the store of artefacts.
         cells: cells in the order of the tables' rows.
-        kinds: facts about the tasks of the test datasets, by name.
+        kinds, models, datasets, conventions: facts about the tasks, models, datasets and
+            conventions of the cells, by name.
         raw: raw files that influence scores, by dataset.
         unavailable: reason why a convention has no values, by convention.
-        conventions: facts about the conventions, by name.
         tables: columns of the tables, by the name of the table.
         steps: seconds between two positions, by dataset of tracks.
         absent: reason why a method of the paper has no values in stp, by method.
         deviations: differences between the paper and its code.
         are_rivals: whether the rows of a table compete to be the best.
-        controls: name of the dimension with the single forecasts to which ensembles are compared.
+        controls: name of the dimension with single forecasts of the models whose ensembles are in
+            this dimension; None without ensembles.
         reproduction: the paper's table of reproduced results, by dataset.
-        names: titles of the models and datasets of the cells.
-        models: facts about the models, by name.
-        datasets: facts about the datasets, by name.
+        names: titles of models and datasets.
         published: path of the file with the paper's values; None without one.
-        published_sha256: SHA-256 of the file `published`; None without one.
+        published_sha256: SHA-256 of this file; None without one.
         published_clips: number of test clips in the paper, by dataset.
         published_names: names of models and datasets in the paper.
     """

@@ -61,7 +61,9 @@ class Convention(Strict):
         unit: unit of the values; that of the metric unless set.
         higher_is_better: whether higher values are better; as for the metric unless set.
         best_at: the best value, such as 1 for a ratio; values closer to it are better.
-        success: how predicted events are rated, `strict` or `graded`; as for the metric unless set.
+        success: for metrics that rate whether what should happen in a sample does happen: `strict`
+            if each sample is either right or wrong, `graded` if a part of a sample can be right; as
+            for the metric unless set.
         compares_sets: whether the value depends on the number of clips, as distances between sets
             of clips do; only values for equal numbers are ranked together. If unset, this is true
             for conventions with layer.
@@ -107,7 +109,7 @@ class Convention(Strict):
 
     @property
     def definition(self) -> Json:
-        """Function and options of the convention, as the job that computes scores gets them.
+        """Function and options of the convention, as the stage ``score`` gets them.
 
         An example is ``{"function": "wrmse", "root": "pooled", "region": "tropics"}``
         (`stp.options.conventions`).
@@ -125,9 +127,9 @@ class Metric(Strict):
         unit: unit of the values; "1" for dimensionless values.
         reason: reason why the metric is not available.
         higher_is_better: whether higher values are better; null if neither higher nor lower is.
-        success: for metrics that rate whether a predicted event happens or can happen: `strict` if
-            each sample is either right or wrong, `graded` if a part of a sample can be right; null
-            for other metrics.
+        success: for metrics that rate whether what should happen in a sample does happen, such as
+            that a digit is still the same: `strict` if each sample is either right or wrong,
+            `graded` if a part of a sample can be right; null for other metrics.
         available: whether stp.metrics has the metric; if not, tables show `reason`.
         perceptual: whether the metric compares network features, in a separate job on a GPU.
         reads: paths in the checkout of files and folders that modules of the metric, or of its
@@ -155,14 +157,20 @@ class Metric(Strict):
         return self.conventions[choice].unit or self.unit
 
     def success_of(self, choice: str) -> str | None:
-        """How a convention (metric) rates predicted events: `strict` or `graded`; None if not.
+        """How a convention rates whether what should happen in a sample does happen.
 
-        A strict one rates a sample as right or wrong. A graded one can rate it as partly right.
+        Args:
+            choice: name of the convention within this metric: ``half_metre`` of
+                ``collision_rate.half_metre``.
+
+        Returns:
+            ``strict`` if each sample is either right or wrong; ``graded`` if a part of a sample can
+            be right; None if the convention does not rate this.
         """
         return self.conventions[choice].success or self.success
 
     def is_higher_better(self, choice: str) -> bool | None:
-        """Whether higher values of a convention are better.
+        """Whether higher values of a convention of this metric, such as ``range2``, are better.
 
         None if a certain value is the best (``best_at``, such as 1 for a ratio), or if neither
         higher nor lower is better.
@@ -265,7 +273,7 @@ def check_definition(definition: Json, where: str) -> None:
     """Refuse an unknown function or options that do not fit its signature, without importing it.
 
     Args:
-        definition: definition of a convention.
+        definition: function and options of a convention (`Convention.definition`).
         where: place of the definition, for errors.
 
     Raises:

@@ -19,21 +19,18 @@ from stp.tasks import task as tasks
 class Size(Strict):
     """Costs of a network, used for estimates of time, memory and storage only.
 
-    All numbers are for one forecast of Moving-MNIST (10 -> 10 frames of 1 x 64 x 64) with the
-    options of the same entry; they are converted for other datasets (stp/run/costs/work.py).
+    All numbers are for Moving-MNIST (10 -> 10 frames of 1 x 64 x 64) with the options of the same
+    entry; they are converted for other datasets (stp/run/costs/work.py).
 
     Attributes:
         parameters: number of parameters.
-        gmacs: 10^9 multiply-adds of one evaluation (forward pass) of the network.
-        evaluations: number of evaluations of the network in one forecast; a training step needs
-            one.
-        once_gmacs: part of gmacs that is computed once and shared by all evaluations of a forecast.
-        steps: how evaluations relate to frames. ``frame``: a recurrent network computes each frame,
-            including those of the context, from the frame before; ``pass``: one evaluation predicts
-            as many frames as there are context frames; ``lead``: one evaluation predicts the next
-            frame, and none is spent on the context; ``told``: one evaluation predicts one lead
-            time, which is an input of the network, and a training step needs one evaluation for
-            each clip.
+        gmacs: 10^9 multiply-adds of a forward pass that computes all 10 frames.
+        evaluations: number of such passes in a forecast, as in a diffusion model; 1 in training.
+        once_gmacs: part of gmacs that all passes of a forecast share.
+        steps: frames with whose number gmacs grow: ``frame``, all of context and horizon but the
+            last; ``lead``, those of the horizon; ``told``, likewise, but a training step has only
+            one, whose lead time is an input; ``pass``, those of the context, as a pass predicts as
+            many frames as it gets.
         activations_mb: memory of activations for the backward pass, in MB.
         gpu_gmacs_per_s: 10^9 multiply-adds per second that one GPU achieves with the network.
     """
@@ -246,17 +243,20 @@ class ModelSettings(PerDataset, Leads):
 
 
 class Variant(Leads):
-    """A variant of a model: settings with the highest priority, or released parameters.
+    """A variant of a model: settings that override all others, or released parameters.
 
-    A variant that only changes forecasts (`predict`, `lead_times`) uses the training runs of the
-    model itself.
+    Settings of a variant override those of the model's entry and of the scale file. A variant that
+    only changes forecasts (`predict`, `lead_times`) uses the training runs of the model itself.
 
     Attributes:
         title: name in tables.
-        published_name: name in the paper. Unless set, released parameters have the name of the
-            model, and a trained variant has no published values.
+        published_name: name of the variant in the paper, by which its published values are found.
+            Unless set, a variant with released parameters has the model's name in the paper; any
+            other variant has no published values.
         reference: source of the variant.
-        options, train, predict: settings of the variant.
+        options: keyword arguments of the model's class.
+        train: settings of the training.
+        predict: settings of the prediction.
         channels: name patterns of the channels that the variant gets as input and forecasts; all
             unless set.
         datasets: released parameters that replace a training run: options of the model, by the
@@ -287,7 +287,7 @@ Varied = Annotated[str, Field(pattern=r"^(options|train)\.[a-z0-9_]+$")]
 
 
 class VariantGrid(Strict):
-    """Variants of a model for all combinations of listed values; each is trained.
+    """Variants of a model for all combinations of listed option values; each is trained.
 
     They are named after their values: ``lr_0_001_kl_weight_1e_05``.
 
@@ -323,7 +323,7 @@ class VariantGrid(Strict):
 NamedClass = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*$")]
 """Path of a class, ``package.module:Class``."""
 Role = Literal["baseline", "full_reference", "no_reference"]
-"""Role of a measure of opinions."""
+"""Role of a measure of quality, see `Model`."""
 
 
 class Model(ModelSettings):
@@ -332,8 +332,8 @@ class Model(ModelSettings):
     Attributes:
         title: name in tables.
         reference: publication of the model.
-        published_name: name in tables of the suite's paper; null if the paper does not have the
-            model.
+        published_name: name in tables of the suite's paper, by which published values are found;
+            the title unless set.
         fit: none (nothing to learn), closed_form (one pass over the training data), sgd
             (gradient descent; has seeds), calibrate (a search over parameters), read (forecasts are
             read from files and scored without storing them) or external (its predictions are
@@ -344,8 +344,8 @@ class Model(ModelSettings):
             or the name of the option that switches them on.
         datasets: the paper's settings for single datasets.
         variants: variants of the model, by name.
-        grids: grids of variants, by name; in `cells`, the name of a grid stands for all of its
-            variants.
+        grids: grids of variants, for several values of an option, by name; in `cells`, the name of
+            a grid stands for all of its variants.
         reads: paths in the checkout of files and folders that the model's code reads or imports,
             besides its static imports. Their content is part of the fingerprints.
         environment: environment variables that the model's code reads; their values are part of the
@@ -356,8 +356,8 @@ class Model(ModelSettings):
         network: entry of config/weights.yaml of the network whose features a measure of quality
             uses.
         role: role of a measure of quality. ``baseline``: a trivial predictor, such as the mean
-            opinion or the resolution; ``full_reference``: needs the true future; ``no_reference``:
-            any other measure, the default.
+            opinion or the resolution; ``full_reference``: compares predicted with observed frames;
+            ``no_reference``: any other measure, the default.
         archives: archives from which forecasts are read, by dataset and then by the dataset's
             release. Empty if forecasts are computed from the prepared data.
         kind: the task: frames, tracks of people, or opinions.
@@ -388,7 +388,10 @@ class Model(ModelSettings):
     submissions: tuple[Submission, ...] = ()
 
     def with_grids(self) -> "Model":
-        """Copy the model, and add the variants of its grids to its variants.
+        """Copy the model, and add the variants that its grids stand for.
+
+        A grid (`VariantGrid`) lists several values of some options. It stands for one variant for
+        each combination of these values.
 
         Raises:
             ConfigurationError: two variants have the same name.
@@ -405,7 +408,11 @@ class Model(ModelSettings):
         return self.model_copy(update={"variants": variants})
 
     def named(self, variant: str) -> tuple[str, ...]:
-        """The variants that a name in a scale file stands for: one variant, or all of a grid."""
+        """List the variants that a name in a scale file stands for: one variant, or all of a grid.
+
+        Args:
+            variant: name of a variant, ``default``, or name of a grid of variants.
+        """
         return tuple(self.grids[variant].variants()) if variant in self.grids else (variant,)
 
     @model_validator(mode="after")

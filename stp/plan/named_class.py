@@ -24,9 +24,11 @@ EXPECTED = "package.module:Class, of an installed package or of a module of stp"
 def of_suite(room: str, name: str) -> str | None:
     """Find the class of a model whose module is in the folder of a suite (a benchmark).
 
+    Models that several suites share are modules of a package of their task, such as ``stp.models``
+    for frames. A model of one suite is a module in the folder ``models`` of that suite.
+
     Args:
-        room: full name of the default package of models, ``stp.models``; its models belong to no
-            suite.
+        room: full name of the package of the model's task, such as ``stp.models``.
         name: name of the model, which is also the name of its module.
 
     Returns:

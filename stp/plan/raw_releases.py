@@ -16,11 +16,12 @@ from stp.plan.setting import check_path
 
 
 class Raws:
-    """All raw files of a plan, each entry built once.
+    """Describes the raw files of a plan; repeated calls return the same `Raw`.
 
     Args:
         recipes: recipes of the plan.
-        code: code of the plan, for generators.
+        code: fingerprints of code. Generated raw files are identified by the code of their
+            generator.
     """
 
     def __init__(self, recipes: Recipes, code: CodeOfPlan) -> None:
@@ -61,7 +62,7 @@ class Raws:
         return Raw(name, title, lock, identity, generated, release, tuple(reads), where)
 
     def archive(self, model: str, dataset: str) -> Raw | None:
-        """Archive from which a model's forecasts of a dataset are read; None without one.
+        """The archive from which a model's forecasts of a dataset are read; None without one.
 
         Each release of a dataset has its own archive, so that synthetic data get synthetic
         forecasts.
@@ -98,7 +99,7 @@ class Raws:
         return self._weights[name]
 
     def submitted(self, submission: Submission) -> Raw:
-        """The file of imported predictions, identified by its checksum."""
+        """The file of the imported predictions of one test, identified by its checksum."""
         name = submission.sha256[:16]
         if name not in self._submitted:
             identity = digest([EXTERNAL, submission.sha256])

@@ -97,7 +97,7 @@ class PredictRecipe(NetworkRecipe):
     """Recipe (settings) of the forecasts of all clips of a split or test subset.
 
     Attributes:
-        lead_times: number of lead times of a forecast.
+        lead_times: last lead time of a forecast, from 1.
         split: split or subset of the tested dataset.
         predict: settings of the prediction, such as the batch size, which depend on the task.
         leads: lead times that the model forecasts, in ascending order; empty for all.

@@ -40,7 +40,7 @@ VERBS = {
     "weights": "list weights",
     "windows": "external windows",
 }
-"""For each removed verb, one or several replacements."""
+"""For each removed verb, its replacement, or several, separated by commas."""
 OPTIONS = {
     "--case": "--cell",
     "--column": "--metric",
@@ -87,6 +87,9 @@ VALUES = {
 def refuse_files(folder: Path) -> None:
     """Refuse a configuration that has files of a form that stp no longer reads.
 
+    Args:
+        folder: folder of the configuration.
+
     Raises:
         ConfigurationError: there is such a file; the message names what replaces it.
     """
@@ -96,10 +99,14 @@ def refuse_files(folder: Path) -> None:
 
 
 def current_generator(name: str) -> str:
-    """Refuse the old name of a generator of raw files, and tell the new one.
+    """Check that the name of a generator of raw files is not one that was replaced.
+
+    Returns:
+        ``name``, unchanged.
 
     Raises:
-        PydanticCustomError: the name is old; the message has the current one.
+        PydanticCustomError: the name was replaced, e.g. ``atlas_crowd``; the message has the new
+            one, ``atlas.crowd``.
     """
     if name in GENERATORS:
         raise PydanticCustomError("removed", "{name}, its new name", {"name": GENERATORS[name]})
@@ -107,10 +114,14 @@ def current_generator(name: str) -> str:
 
 
 def current_options(options: Json) -> Json:
-    """Refuse old values of the options of a reader.
+    """Check that the options of a reader have no value that was removed.
+
+    Returns:
+        ``options``, unchanged.
 
     Raises:
-        PydanticCustomError: a value is old; the message says what replaces it.
+        PydanticCustomError: a value was removed, e.g. ``by: kinetics``; the message says what
+            replaces it, ``by: clip_table``.
     """
     splits = options.get("splits")
     for mapping in (options, splits if isinstance(splits, dict) else {}):

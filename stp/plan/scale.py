@@ -31,7 +31,15 @@ class DimensionCells(Strict):
     cells: tuple[Grid, ...] = ()
 
     def entries(self, where: str) -> list[tuple[str, Grid]]:
-        """List the grids of evaluations, each with its key in the scale file; `datasets` first."""
+        """List the grids of evaluations, each with its key in the scale file; `datasets` first.
+
+        Args:
+            where: key of the dimension in the scale file, with which the keys of its grids begin,
+                e.g. ``dimensions.short_term``.
+
+        Returns:
+            a key, e.g. ``dimensions.short_term.cells.0``, for error messages, and the grid.
+        """
         short = [(f"{where}.datasets", Grid(trained_on=self.datasets))] if self.datasets else []
         return short + [(f"{where}.cells.{n}", grid) for n, grid in enumerate(self.cells)]
 
@@ -39,10 +47,11 @@ class DimensionCells(Strict):
         """List all evaluations that the scale file selects for the dimension.
 
         Args:
-            where: key of the dimension in the scale file, for errors.
+            where: key of the dimension in the scale file, for errors, e.g.
+                ``dimensions.short_term``.
 
         Raises:
-            ConfigurationError: an entry of `without` matches nothing, or nothing is left.
+            ConfigurationError: an entry of `without` leaves nothing out, or nothing is left.
         """
         entries = self.entries(where)
         return [case for key, grid in entries for case in grid.cases(self.models, key)]
@@ -118,7 +127,8 @@ class Scale(Strict):
         seeds: seeds of training runs.
         paths: folders.
         dimensions: evaluations to run, by dimension of the suite.
-        prepared: datasets that ``results/data/all`` prepares, besides the datasets of the cells.
+        prepared: datasets that the target ``results/data/all`` of Snakemake prepares, besides the
+            datasets of the cells.
         datasets: values that override the dataset's entry, or a whole entry, by dataset.
         models: values that override the model's entry, by model.
         forecasts: your own forecasts that are read from files, by the name of their model.

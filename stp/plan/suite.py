@@ -135,11 +135,10 @@ class FurtherTable(MadeTable):
 
 
 class SuiteTable(MadeTable):
-    """A table of a suite that belongs to none of its dimensions (the questions of the suite); made
-    from the results store by default.
+    """A table of a suite that belongs to no dimension; made from the results store by default.
 
     Attributes:
-        facts: source of the rows of a table of facts that the paper prints.
+        facts: source of the rows, if it is a table of facts that the paper prints.
         measured: whether the table measures speeds on this machine; it is then made on demand only.
     """
 
@@ -179,13 +178,16 @@ class Dimension(Strict):
         by_lead: whether a further table shows scores at each lead time.
         are_rivals: whether rows compete to be the best. Distorted clips, which show what a metric
             notices, do not.
-        changes_from: dimension with other tests of the same training runs, to which the tests of
-            this dimension are compared at equal numbers of clips; the dimension itself if its own
-            tests are compared with each other.
+        changes_from: dimension with the usual tests of the same training runs. Distances between
+            sets of clips in the tests of both dimensions are computed again from equal numbers of
+            clips, so that their changes can be shown. It is the dimension itself if its own tests
+            are compared with each other, such as those at several frame intervals.
         controls: dimension with single forecasts of the models that have ensembles in this
-            dimension; ensemble and single forecast have the same name in the paper.
-        own_data: task, such as frames; users' own datasets of this task are drafted into this
-            dimension. A scale file without dimensions belongs to the suite for frames.
+            dimension. The figure ``gain`` shows scores of ensembles divided by those of single
+            forecasts; both have the same name in the paper.
+        own_data: task, such as frames; `stp new-dataset` drafts users' own datasets of this task
+            into this dimension. A scale file without dimensions belongs to the suite with
+            ``own_data: frames``.
         tables: further tables made from the rows of the dimension's table, by name.
     """
 
@@ -226,16 +228,15 @@ class Suite(Strict):
             of datasets.
         curves: panels of the figures that show scores over lead time, by group of datasets; without
             them, the columns of the group are the panels. Their conventions have to be computed
-            (see `also`). Published values at single lead times under these headings are drawn as
-            well.
+            (see `also`). Published values at single lead times are drawn as well.
         datasets: name of the group that each dataset belongs to, by dataset.
         definitions: conventions of this suite alone, by name, <metric>.<choice>; see the files of
             config/conventions.
         reproduction: table of reproduced results, by dataset.
         sampled: further columns for models that draw several forecasts, by group of datasets; they
-            replace columns with the same values. In a heading, {K} stands for the number of
-            forecasts, {members} for the scored statistic (``best-of-100``), and {seen} for the
-            forecast that enters distances between sets of clips (``first-of-100``).
+            replace columns with the same values. Headings may contain {K}, {members} and {seen},
+            which stand for, e.g., ``100``, ``best-of-100`` and ``first-of-100``
+            (docs/forecasts.md).
         absent: reason why a method of the paper has no values in stp, by method.
         deviations: differences between the paper and its code, which tables print.
     """
@@ -338,8 +339,8 @@ def suite_for(dimensions: Collection[str], suites: Mapping[str, Suite]) -> str:
         suites: suites by name.
 
     Returns:
-        name of the first suite with one of these dimensions, or else of the suite into which
-        users' own datasets of frames are drafted.
+        name of the first suite that has one of these dimensions. If none has, name of the default
+        suite, into which `stp new-dataset` drafts datasets of frames (`draft_for`).
     """
     owners = (
         name for name, suite in suites.items() if not suite.dimensions.keys().isdisjoint(dimensions)
@@ -348,7 +349,7 @@ def suite_for(dimensions: Collection[str], suites: Mapping[str, Suite]) -> str:
 
 
 def draft_for(kind: str, suites: Mapping[str, Suite] | None = None) -> tuple[str, str]:
-    """Find the benchmark and its question (dimension) to which `stp new-dataset` adds own data.
+    """Find the suite (benchmark) and dimension to which `stp new-dataset` adds users' own data.
 
     Args:
         kind: name of the task, such as frames.
@@ -372,7 +373,10 @@ def draft_for(kind: str, suites: Mapping[str, Suite] | None = None) -> tuple[str
 
 
 def suites_with(table: str) -> dict[str, Suite]:
-    """Find the suite (benchmark) with a certain table that belongs to no dimension.
+    """Find the suite (benchmark) that has a table beside those of its dimensions.
+
+    Args:
+        table: name of the table.
 
     Returns:
         the suite by its name; empty if no suite has such a table.

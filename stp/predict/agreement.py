@@ -25,18 +25,19 @@ def levels(
     numbers: np.ndarray,
     valid: np.ndarray,
 ) -> np.ndarray:
-    """Rate the agreement of each predicted frame with the truth, in any channel and member.
+    """Find how closely each predicted frame agrees with the truth, in any channel and member.
 
     Args:
         forecasts: predicted frames of n samples, M members and T lead times, (n, M, T, C, H, W).
         frames: F observed frames of each sample, (n, F, C, H, W); NaN for missing values.
-        numbers: numbers of the observed frames in time, ascending, (F,).
-        valid: number of the frame that each lead time predicts, (T,).
+        numbers: index in time of each of the F observed frames, ascending, int (F,). Neighbours of
+            a frame have an index that differs by 1.
+        valid: index in time of the frame that each lead time predicts, as in ``numbers``, int (T,).
 
     Returns:
-        ratings, uint8 (n, T): 0 if the frame is not judged, 1 if it is as far from the truth as
-        expected, 2 if it is suspiciously near, 3 if it is equal. Of all channels and members, the
-        highest rating counts.
+        levels of agreement, uint8 (n, T): 0 if the frame is not judged, 1 if it is as far from the
+        truth as expected, 2 if it is suspiciously near, 3 if it is equal. Of all channels and
+        members, the highest level counts.
     """
     result = np.zeros((len(forecasts), len(valid)), np.uint8)
     index = {int(number): i for i, number in enumerate(numbers)}
@@ -60,15 +61,18 @@ def levels(
 
 
 def path_levels(paths: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """Rate the agreement of whole paths with the truth, since single positions agree by chance.
+    """Find how closely predicted paths of people agree with the truth.
+
+    Whole paths are compared, since single positions agree by chance.
 
     Args:
         paths: K predicted paths of each of P people, T positions long, metres, (P, K, T, 2).
-        positions: the last two observed positions and the T future ones, (P, 2 + T, 2).
+        positions: the last two observed positions and the T future ones, metres, (P, 2 + T, 2).
 
     Returns:
-        ratings as returned by `levels`, uint8 (P,), based on all lead times except the last, which
-        has no later neighbour.
+        levels of agreement, uint8 (P,): 0 if the path is not judged, 1 if it is as far from the
+        truth as expected, 2 if it is suspiciously near, 3 if it is equal. Of the K paths, the
+        highest level counts. The last position is not compared, since it has no later neighbour.
     """
     steps, last = paths.shape[2] - 1, positions[:, 1:2]
     if steps < 1 or not len(paths):
@@ -107,11 +111,12 @@ class Agreement:
         self.count(start, levels(forecasts, frames, numbers, valid))
 
     def count(self, start: int, rated: np.ndarray) -> None:
-        """Count the ratings of some consecutive samples.
+        """Count the levels of agreement of some consecutive samples.
 
         Args:
             start: index of the first of these samples.
-            rated: ratings from `levels`, (samples, lead times).
+            rated: levels of agreement from 0 to 3 (`levels`), (samples, lead times) or, for people,
+                (samples, people).
         """
         near = rated >= 2
         self.frames += int((rated > 0).sum())

@@ -29,12 +29,14 @@ class Forecasts:
 
     Either one network forecasts all lead times, or each lead time has its own network, or each
     member has one, trained with different seeds. Frames are normalised with the constants of the
-    training data. The lead times to forecast are passed to a model with ``needs_lead_times``; they
-    are selected from the forecasts of other models. Forecasts at ``interpolated`` lead times are
-    interpolated linearly between lead times.
+    training data.
+
+    A model with ``needs_lead_times`` is told the lead times and forecasts only these. Any other
+    model forecasts all lead times up to the last one, of which the wanted ones are kept. If the
+    recipe has ``interpolated``, forecasts between the model's lead times are interpolated linearly.
 
     Args:
-        recipe: recipe with model, lead times, split and further settings (`stp.predict.run`).
+        recipe: recipe with model, lead times, split and further settings (`stp.predict.run.run`).
         data: the prepared data.
         inputs: folders of the trained model (``model``), or of the models for each lead time
             (``model-lead-<lead>``) or member (``model-member-<member>``, from 0); empty if the
@@ -49,6 +51,7 @@ class Forecasts:
         channels: indices of those channels of the data that the network forecasts, int64 (C,).
         shape: shape of all forecasts: clips, members, lead times, channels, height and width.
         normalisation: normalisation of the training data.
+        networks: the network, or one for each lead time or member.
         has_parts: whether the forecasts of a batch can be computed some lead times at a time
             (`parts_of`), which needs less memory.
 

@@ -19,14 +19,21 @@ BLOCK_BYTES = 64_000_000
 def run(job: Job) -> Extras:
     """Check predictions that were made elsewhere, and store them like those of `stp.predict.run`.
 
-    They are written to ``predictions.zarr``, with ``index.parquet``.
+    They are written to ``predictions.zarr``, with the clips in ``index.parquet``.
 
     Args:
-        job: the recipe has ``model``, ``shape``, ``context``, ``lead_times``, ``split``, optionally
-            ``interval``, ``submission`` with the checksum of the ``windows``, and ``predict`` with
-            the number of ``samples`` of each forecast, 1 by default. Inputs are ``data`` and
-            ``external``, the lock file (checksum) of one .npy file: float32, (sample, [member,]
-            lead, C, H, W), in the dataset's units.
+        job: job with the inputs ``data`` (the prepared data) and ``external``, the lock file
+            (checksum) of one .npy file: float32, (sample, [member,] lead, C, H, W), in the
+            dataset's units. Runtime: ``raw_roots``, the folders that are searched for this file.
+            Keys of the recipe:
+
+            - ``model``: name of the model.
+            - ``context``, ``lead_times``: numbers of context frames and of predicted frames.
+            - ``split``: predicted split or subset.
+            - ``submission``: ``{"windows": CHECKSUM}``, the checksum of the predicted windows
+              (`stp.predict.windows.windows_checksum`).
+            - ``predict``: ``{"samples": M}`` for M members, or ``{}`` for one forecast.
+            - ``interval`` (optional): spacing of the frames of a clip; 1 by default.
 
     Returns:
         facts for the receipt: numbers of samples, members and lead times.

@@ -29,7 +29,7 @@ from stp.tracks.tables import (
 LEARNED = "model.pt"
 """File of a training run by gradient descent, see `stp.train.calibrated`."""
 PEOPLE_AT_ONCE = 4096
-"""Number of people in a batch: memory grows with pairs of people."""
+"""Number of people in a batch; predictors need memory for each pair of people in a scenario."""
 
 
 def run(job: Job) -> Extras:
@@ -46,19 +46,23 @@ def run(job: Job) -> Extras:
     - ``scenarios.parquet``: the scenarios. ``runtime.parquet``: run times of the predictor.
 
     Args:
-        job: the recipe has ``model`` (name of the predictor), ``options`` (its parameters),
-            ``context`` (number of observed positions), ``lead_times`` (number of predicted
-            positions), ``split`` (protocol by which scenarios are cut), ``predict`` (see
-            `MotionOptions`), and optionally ``observe`` (number of observed positions, instead of
-            ``context``), ``noise`` (added to observed positions, in millimetres) and ``people``
-            (minimum number of people in a scenario). Inputs are ``data`` and, for calibrated or
-            trained predictors, ``model``; released weights are ``weights``.
+        job: job with the inputs ``data`` (the prepared tracks), ``model`` (the calibration or
+            training of a predictor that has one) and ``weights`` (the lock file of released
+            weights, if the predictor has some). Runtime: ``raw_roots``, the folders that are
+            searched for these weights. Keys of the recipe:
+
+            - ``model``: name of the predictor.
+            - ``options``: parameters of the predictor.
+            - ``context``, ``lead_times``: numbers of observed and of predicted positions.
+            - ``split``: name of the protocol by which scenarios are cut.
+            - ``predict``: the `MotionOptions`.
+            - ``observe`` (optional): number of observed positions, instead of ``context``.
+            - ``noise`` (optional): standard deviation of the noise that is added to observed
+              positions, millimetres.
+            - ``people`` (optional): minimum number of people in a scenario.
 
     Returns:
-        facts for the receipt: numbers of scenarios, of people whose predictions are scored, of
-        samples and of lead times. Also the numbers of people who are only neighbours, and of people
-        who are left out; both are 0 except in the protocol ``strict-relaxed``, which admits people
-        who are not observed throughout.
+        facts for the receipt: counts of scenarios, people, samples and lead times.
 
     Raises:
         StpError: a bad recipe, damaged inputs, or no scenario.
@@ -103,6 +107,7 @@ def run(job: Job) -> Extras:
         "moments": scenarios.looked_at,
         "episodes": len(np.unique(scenarios.episode)),
         "people": int(scenarios.followed.sum()),
+        # The next two are 0 except in strict-relaxed, which admits people seen for a part only.
         "neighbours": int((scenarios.present & ~scenarios.followed).sum()),
         "left_out": 0 if scenarios.left_out is None else int(scenarios.left_out.sum()),
         "samples": options.samples,

@@ -13,19 +13,31 @@ from stp.predict.forecasts import Forecasts
 def run(job: Job) -> Extras:
     """Run a model on every clip of a split, and store the forecasts.
 
-    They are written to ``predictions.zarr``, with ``index.parquet``, in the units of the dataset,
-    unclipped.
+    They are written to ``predictions.zarr`` in the units of the dataset, unclipped, with the clips
+    in ``index.parquet``.
 
     Args:
-        job: the recipe has ``model``, ``options``, ``shape``, ``context``, ``horizon`` (of the
-            training), ``lead_times``, ``split``, ``predict`` (its `PredictOptions`) and optionally
-            ``interval`` (spacing of frames), ``leads`` (lead times of the network; by default
-            1..``lead_times``), ``per_lead`` (whether each lead time has its own network),
-            ``interpolated`` (whether lead times between ``leads`` are interpolated linearly),
-            ``channels`` (name patterns of the network's channels; ``shape`` counts all channels)
-            and ``update`` (number of the snapshot of the weights). Inputs are ``data`` and, for
-            fitted models, ``model``, or ``model-lead-<lead>`` for each lead time. Runtime:
-            ``device``.
+        job: job with the input ``data`` (the prepared data). A fitted model is the input ``model``;
+            several are ``model-lead-<lead>`` for each lead time, or ``model-member-<member>`` for
+            each member. Runtime: ``device``, one of auto, cpu and cuda. Keys of the recipe:
+
+            - ``model``, ``options``: name of the model, and arguments of its class.
+            - ``shape``: channels, height and width of the frames of the data.
+            - ``context``: number of context frames.
+            - ``horizon``: number of frames that the network predicted in its training.
+            - ``lead_times``: last lead time of the forecasts, from 1.
+            - ``split``: split or subset to predict.
+            - ``predict``: the `PredictOptions`.
+            - ``interval`` (optional): spacing of the frames of a clip; 1 by default.
+            - ``leads`` (optional): list of the lead times that the model forecasts; by default all
+              up to ``lead_times``.
+            - ``per_lead`` (optional): whether each of these lead times has its own network.
+            - ``interpolated`` (optional): whether forecasts between ``leads`` are interpolated
+              linearly.
+            - ``channels`` (optional): name patterns of the channels that the network gets and
+              predicts; by default all.
+            - ``update`` (optional): number of the training update whose weights (snapshot) are
+              used; by default those that validation selected.
 
     Returns:
         facts for the receipt: device, precision, samples, lead times, normalisation.

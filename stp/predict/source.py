@@ -22,7 +22,7 @@ class ForecastRequest(NamedTuple):
         clips: clips of the split.
         lead_times: number of lead times.
         members: number of forecasts of each clip.
-        archive: raw files of an archive; None without an archive.
+        archive: raw files that hold the forecasts; None if they follow from the prepared data.
         aside: folder for temporary files, which survives a crash.
         report: function that receives the progress.
         intensity: for distorted clips: level of the distortion, from 1; 0 for all other
@@ -43,7 +43,7 @@ class ForecastRequest(NamedTuple):
 
         Args:
             row: index of the clip, from 0.
-            lead: index of the lead time, from 0.
+            lead: index of the lead time, from 0; -1 for the last context frame.
         """
         clip = self.clips.index.iloc[row]
         return int(clip["start"] + (self.data.context + lead) * clip["stride"])
@@ -87,7 +87,9 @@ class Source(ABC):
     def close(self) -> None:  # noqa: B027 - most sources hold nothing open
         """Close files and remove temporary ones.
 
-        Without an explicit call, the garbage collector might remove the files of the next source.
+        A source that is not closed removes its temporary files when it is garbage collected. By
+        then a later source of the same job may have put files of the same names into the folder
+        ``aside``, and would lose them.
         """
 
 
@@ -95,8 +97,11 @@ def request_for(job: Job, recipe: Recipe, data: Prepared) -> ForecastRequest:
     """Make the request for the forecasts that a recipe (all settings of one result) describes.
 
     Args:
-        job: job whose inputs may have an ``archive``, with ``raw_roots`` in its runtime.
-        recipe: recipe of the forecasts.
+        job: job that reads the forecasts. If they are in an archive (raw files of a model), its
+            inputs have ``archive``, the lock file of these files, and its runtime has
+            ``raw_roots``, the folders that are searched for them.
+        recipe: recipe of the forecasts, with ``split``, ``lead_times``, ``predict`` and optionally
+            ``interval`` and ``intensity``.
         data: the prepared data.
     """
     archive = None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stp.score.samples import Availability
 
 Leads = slice | np.ndarray
-"""Indices of lead times along the last axis of statistics."""
+"""Indices of lead times along the last axis of statistics; a slice or int64 array."""
 
 
 class Row(NamedTuple):
@@ -45,16 +45,14 @@ class Row(NamedTuple):
 class Uncertainty(NamedTuple):
     """Uncertainty of the values of one metric, from a bootstrap over clusters.
 
-    A cluster holds samples that depend on each other, such as clips of one video.
     Arrays have an axis of the S series of the metric (its variables or thresholds), and an axis of
     the overall value followed by the values at T' lead times.
 
     Attributes:
-        undefined: number of single clusters whose removal makes the value undefined, int
-            (S, 1 + T'); an interval needs 0.
+        undefined: number of single clusters whose removal makes the value undefined, int (S, 1 +
+            T'); an interval needs 0. It is 0 if there are too few clusters for an interval.
         ends: lower and upper ends of 95 % intervals, (2, S, 1 + T'); NaN without an interval.
-        clusters: number of clusters, int (1 + T'); if they are too few for an interval,
-            `undefined` is 0 and `ends` is NaN.
+        clusters: number of clusters, int (1 + T').
     """
 
     undefined: np.ndarray
@@ -113,14 +111,19 @@ def leads_with_values(
 ) -> Leads:
     """Select the lead times at which a metric has a value.
 
+    A metric may have no statistics at its first lead times. For example, a moving average over
+    three months starts at the third month.
+
     Args:
         metric: the metric.
         available: lead times that the forecasts have; None for all.
-        leads: number of lead times of a complete forecast.
-        count: number of lead times of the statistics, which end with the last lead time.
+        leads: number T of lead times of a complete forecast.
+        count: number T' <= T of lead times that have statistics; these are the last ones, so that
+            the first T - T' have none.
 
     Returns:
-        indices along the lead times of the statistics; a slice if all have a value.
+        indices of the lead times with a value, counted from 0 at the first lead time that has
+        statistics; a slice if all of these have a value.
     """
     present = range(leads) if available is None else available.leads.tolist()
     if len(present) >= leads and not metric.windows:
@@ -155,7 +158,7 @@ def spreads(
         available: lead times and channels that the forecasts have; all by default.
 
     Returns:
-        number of clusters and ends of the intervals for each metric, in the order of ``metrics``.
+        the uncertainty of each metric, in the order of ``metrics``.
     """
     leads = max(part.shape[-1] for part in sums) if leads is None else leads
     needs = {lead: blocks.merged(lead) if blocks else None for lead in range(1, leads + 1)}
@@ -243,7 +246,7 @@ def intervals(
         left_out: values with each of the G clusters left out in turn, (G, S, V) each.
         counts: number of samples of each cluster, (G,).
         options: number of resamples, and seed.
-        shares: whether the values of each array are shares from 0 to 1.
+        shares: for each array, whether its values are shares from 0 to 1.
 
     Returns:
         for each array, two arrays: the number of single clusters whose removal makes the value

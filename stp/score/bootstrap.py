@@ -39,13 +39,18 @@ def intervals(
     seed: int,
     share: bool | np.ndarray = False,
 ) -> np.ndarray:
-    """Compute 95 % intervals by the bootstrap-t over clusters (samples that are not independent).
+    """Compute 95 % intervals over clusters (samples that are not independent).
 
-    Where it would fail, Student's t or, for shares, the exact interval takes its place (see the
-    module).
+    Each value gets the first of these intervals whose condition holds:
+
+    - for shares: the exact interval of Clopper and Pearson, if each cluster is a success or a
+      failure as a whole, if there are fewer than ten effective clusters, or if the bootstrap-t has
+      no interval;
+    - the interval of Student's t, if there are fewer than ten effective clusters;
+    - the interval of the bootstrap-t.
 
     Args:
-        value: values over all samples, each a function of means over samples, (F,).
+        value: F values over all samples, each a function of means over samples, (F,).
         left_out: values with each of the G clusters left out in turn, (G, F), computed from
             the means of `left_out_means`.
         counts: number of samples of each cluster, (G,).
@@ -55,9 +60,10 @@ def intervals(
             (F,).
 
     Returns:
-        Lower and upper ends, float64 (2, F). NaN if a value in ``value`` or ``left_out`` is not
-        finite, or if 2.5 % or more of the resamples have no spread, which makes an end infinite
-        (shares get the exact interval instead).
+        Lower and upper ends, float64 (2, F). NaN if the value, or the value without some cluster,
+        is not finite. Except for shares, also NaN if 2.5 % or more of the resamples consist of
+        equal clusters: an end of the bootstrap-t is then infinite, and Student's t is not used
+        either.
     """
     # Blocks of columns bound the memory; all use the same resamples.
     block = max(1, CHUNK // max(len(counts), resamples))
@@ -74,7 +80,11 @@ def intervals(
 
 
 def no_spread(clusters: int) -> str:
-    """Explain that an interval is missing since (nearly) all clusters have the same value."""
+    """Explain that an interval is missing since (nearly) all clusters have the same value.
+
+    Args:
+        clusters: number of clusters.
+    """
     return f"all or nearly all of the {clusters} clusters have the same value"
 
 

@@ -30,7 +30,7 @@ from stp.score.target_cache import TargetCache
 
 @dataclass(frozen=True)
 class Members:
-    """Rule by which several forecasts of a sample are scored.
+    """Rule by which several forecasts (members) of a sample are scored.
 
     Attributes:
         count: number of members.
@@ -113,6 +113,10 @@ class Members:
     ) -> np.ndarray:
         """Compute the statistics of n samples for one metric.
 
+        Statistics are the K numbers of a sample and lead time from whose means over samples the
+        metric is computed (`Metric`), such as the squared error for an RMSE. The rule says how
+        those of several members become one.
+
         Args:
             name: name of the convention, to look up whether higher values are better.
             metric: the metric, adapted to these data.
@@ -120,13 +124,16 @@ class Members:
             observed: observed frames, (n, T, C, H, W).
             numbers: indices of the samples, int64 (n,).
             leads: indices of the lead times, from 0, int64 (T,).
-            transformed: cache of transforms of these samples, shared by conventions; this call adds
-                to it.
-            targets: cache of transforms of observed frames.
+            transformed: cache of what `Metric.transform` made of these samples, shared by
+                conventions; this call adds to it. By default, nothing is shared.
+            targets: cache of what `Metric.transform` made of observed frames, shared by samples;
+                None without a cache.
             context: context frames, (n, context, C, H, W), if the metric uses them.
 
         Returns:
-            K statistics of each sample at the last T' <= T lead times, float64 (n, K, T').
+            K statistics of each sample at the last T' <= T lead times, float64 (n, K, T'). T' is
+            less than T if the metric has no statistics at its first lead times, as a moving
+            average.
         """
         known = {} if transformed is None else transformed
 

@@ -90,9 +90,11 @@ class PeopleSamples(Samples):
         return self._observed[start:stop]
 
     def frames(self) -> np.ndarray:
-        """Indices of the true positions at T lead times of S scenarios, (S, T).
+        """Number the true positions of S scenarios at T lead times, int (S, T).
 
-        All indices differ, because scenarios share no positions.
+        Caches identify an observed frame by the number that this method returns (`Samples.frames`).
+        Positions of people are not shared by scenarios, so that each scenario and lead time has a
+        number of its own.
         """
         return np.arange(self.shape[0] * self.leads).reshape(self.shape[0], self.leads)
 
@@ -103,14 +105,17 @@ def _frames(positions: np.ndarray) -> np.ndarray:
 
 
 def run(job: Job) -> Extras:
-    """Score predicted paths of people, also with the error of every person and step.
+    """Score predicted paths of people, also with the error of every person at each lead time.
 
-    These errors are written to ``errors.parquet``, and scores as by `stp.score.run`. ``note.json``
-    is a warning about paths that are suspiciously close to the truth. Scores include
-    standard deviations over scenarios.
+    These errors are written to ``errors.parquet``, and scores as by `stp.score.run`. Scores include
+    standard deviations over scenarios. If paths are suspiciously close to the truth, a warning is
+    written to ``note.json``.
 
     Args:
         job: the recipe is a `ScoreOptions`; inputs are ``data`` and ``predictions``.
+
+    Returns:
+        facts for the receipt: counts, and the overall value of each convention (`score`).
 
     Raises:
         StpError: the recipe is wrong, an input is damaged, or the predictions do not belong to the
@@ -182,6 +187,10 @@ def scenarios_of(folder: Path, tracks: prepared.PreparedTracks) -> Scenarios:
 def log_densities(folder: Path, scenarios: Scenarios) -> dict[str, np.ndarray]:
     """Evaluate predicted densities at the true positions.
 
+    Args:
+        folder: folder of the predictions, which may have a file of densities.
+        scenarios: the scenarios of the predictions, with the true positions.
+
     Returns:
         Log-densities, nats, for N people in S scenarios at T lead times, (S, N, T), by kind of
         density (``mixture`` or ``grid``); empty if none is predicted.
@@ -198,6 +207,10 @@ def log_densities(folder: Path, scenarios: Scenarios) -> dict[str, np.ndarray]:
 
 def read_predictions(folder: Path, scenarios: Scenarios) -> np.ndarray:
     """Read predictions of all people of all scenarios.
+
+    Args:
+        folder: folder of the predictions.
+        scenarios: the scenarios of the predictions (`scenarios_of`).
 
     Returns:
         K predicted positions (x, y) for N people in S scenarios at T lead times, metres, (K, S, N,

@@ -137,18 +137,12 @@ def magnitude_ends(values: np.ndarray, resampled: np.ndarray) -> np.ndarray:
 
     The absolute value has a kink at 0, where the bootstrap is invalid (Fang and Santos 2019, Review
     of Economic Studies 86, 377-412): errors of either sign increase a small absolute value.
-    Percentiles of resampled absolute values are too high there, may exclude the value, and never
-    include 0. The steps follow Fang and Santos (directional derivatives):
+    The steps follow Fang and Santos (directional derivatives):
 
     1. Each split's sign is fixed: that of its correlation with all videos, without resampling.
     2. The ends are percentiles of the medians of resamples with these signs, folded at 0.
     3. If 0 cannot be excluded, the lower end is 0. This is so if the median absolute correlation is
        at most the 95 % quantile of the medians of absolute errors, |resample - value|.
-
-    For one split, this is nearly the interval of the signed correlation, folded at 0. For several
-    splits, the median of signed correlations would be unsuitable: a measure that is unrelated to
-    opinions may get either sign in training, and the median of correlations with both signs would
-    be near 0. If no resample changes a relevant sign, the ends are percentiles of absolute values.
 
     Args:
         values: signed correlations of S splits, (S,).
@@ -158,6 +152,11 @@ def magnitude_ends(values: np.ndarray, resampled: np.ndarray) -> np.ndarray:
     Returns:
         Lower and upper end, from 0 to 1, float64 (2,).
     """
+    # Percentiles of resampled absolute values would be too high near 0, could exclude the value,
+    # and never include 0. The median of signed correlations is unsuitable, too: a measure that is
+    # unrelated to opinions may get either sign in training, and a median over both is near 0. For
+    # one split, the result is nearly the interval of the signed correlation, folded at 0. If no
+    # resample changes a relevant sign, the ends are percentiles of absolute values.
     kept = np.where(values < 0, -1.0, 1.0)[:, None] * resampled
     low, high = np.quantile(np.nanmedian(kept, axis=0), TAILS)
     errors = np.nanmedian(np.abs(resampled - values[:, None]), axis=0)

@@ -53,8 +53,8 @@ each.
 """
 
 BySample = Mapping[str | None, np.ndarray]
-"""Values of the samples by variable (None: all together), float64 (N, T') each; masked values are
-written as NULL."""
+"""Values of the samples by variable (for all variables together None, or the name of the only
+variable), float64 (N, T') each; masked values are written as NULL."""
 
 CLUSTERS = pa.schema(
     [
@@ -117,12 +117,13 @@ def write_samples(
     Args:
         path: the file.
         cell: model, dataset, setting and seed of the scores, written to each row.
-        variable: name of the variable in the rows of all channels together: None, or the name of
-            the only channel.
-        clips: clip of each of the N samples.
-        clusters: cluster of each of the N samples.
-        columns: for each column, by its name, the values of the samples by variable (None: all
-            variables together), float64 (N, T') each; masked values are written as NULL.
+        variable: value of the column ``variable`` in the rows of all variables together: None
+            (written as NULL) or, if the data have only one variable, its name.
+        clips: name of the clip of each of the N samples.
+        clusters: name of the cluster of each of the N samples.
+        columns: values of the samples in each column, by the name of the column. They are by
+            variable (``variable`` for all variables together), float64 (N, T') each; masked values
+            are written as NULL.
     """
     n = len(clips)
     named = dict.fromkeys(name for column in columns.values() for name in column)

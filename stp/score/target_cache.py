@@ -1,4 +1,4 @@
-"""Cache of transforms of observed frames, such as spectra, shared by forecasts of several starts.
+"""Cache of transformed observed frames, such as spectra, shared by forecasts of several starts.
 
 With daily starts and 44 lead times, each observed day is compared to 44 forecasts.
 """
@@ -13,14 +13,19 @@ Transform = Callable[[np.ndarray, np.ndarray], np.ndarray]
 instead of the frames, such as their spectra (`stp.metrics.metric.Metric.transform`)."""
 
 KEPT_BYTES = 1 << 26
-"""Size of all cached arrays together."""
+"""Maximum size of all cached arrays together."""
 
 
 class TargetCache:
-    """Cached transforms of observed frames.
+    """Cache of what metrics compare instead of observed frames, such as their spectra.
+
+    `of` returns transformed frames, and transforms only those that are not in the cache. A frame is
+    found again by the function that transformed it and its index in the data, so that samples share
+    the frames that they have in common. The oldest entries are dropped above 64 MiB.
 
     Args:
-        frames: index of the observed frame of each sample and lead time, int64 (N, T).
+        frames: index in the data of the observed frame of each of N samples at T lead times, int64
+            (N, T).
     """
 
     def __init__(self, frames: np.ndarray) -> None:
@@ -31,15 +36,16 @@ class TargetCache:
     def of(
         self, transform: Transform, observed: np.ndarray, samples: np.ndarray, leads: np.ndarray
     ) -> np.ndarray:
-        """Transform observed frames, or get the transforms from the cache, which drops old entries.
+        """Transform observed frames, or get transformed frames from the cache.
 
         Args:
             transform: function that transforms each frame by itself.
-            observed: observed frames, (n, T, C, H, W).
-            samples, leads: indices of the samples, (n,), and lead times, (T,), from 0.
+            observed: observed frames of n samples at T lead times, (n, T, C, H, W).
+            samples: indices of these samples, from 0, int64 (n,).
+            leads: indices of these lead times, from 0, int64 (T,).
 
         Returns:
-            transforms, (n, T) followed by the shape of the transform of one frame.
+            transformed frames, (n, T, ...), where ... is the shape of one transformed frame.
         """
         results = []
         for n, t in np.ndindex(*observed.shape[:2]):

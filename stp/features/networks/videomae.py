@@ -1,9 +1,7 @@
 """Features of VideoMAE (Ge et al. 2024, arXiv 2404.12391), which depend more on motion than I3D's.
 
-Clips are converted to the form of the training data of the network: 16 frames (evenly spaced ones
-of longer clips), squashed to 224 x 224 by the bilinear resize of TensorFlow 1 as for I3D, and
-normalised like ImageNet's pictures; grey frames get three equal channels. The authors of the metric
-resize with another filter, so the last digits of values differ from theirs.
+Clips are converted to the form of the network's training data (`prepare`). The authors of the
+metric resize frames with another filter, so the last digits of values differ from theirs.
 """
 
 import numpy as np
@@ -58,7 +56,21 @@ def embed(weights: Weights, layer: str) -> Embed:
 
 
 def prepare(clips: np.ndarray, device: torch.device) -> torch.Tensor:
-    """Map clips (N, T, C, H, W) in [0, 1] to normalised inputs (N, 3, 16, 224, 224)."""
+    """Convert clips to normalised inputs of the network.
+
+    Of T frames, 16 are used: the first, the last, and evenly spaced ones between them. Frames are
+    resized bilinearly to 224 x 224, as TensorFlow 1 does by default; frames that are not square are
+    distorted, not cropped. The channel of grey frames is repeated. Values are normalised with the
+    means and standard deviations of ImageNet's channels.
+
+    Args:
+        clips: clips (N, T, C, H, W), with T of 16 or more and C of 1 or 3; values are clipped to
+            [0, 1].
+        device: device of the result.
+
+    Returns:
+        inputs, float32 (N, 3, 16, 224, 224).
+    """
     chosen = np.linspace(0, clips.shape[1] - 1, FRAMES).round().astype(int)
     chosen_frames = np.ascontiguousarray(clips[:, chosen], dtype=np.float32)
     frames = resize(torch.from_numpy(chosen_frames).to(device).clamp(0, 1), SIZE)

@@ -19,11 +19,12 @@ OPTIONS = ("centres", "ensemble", "mean", "gravity")
 
 
 class MultiModel(Source):
-    """Forecasts of several centres.
+    """Forecasts of several weather centres, whose members form one ensemble.
 
     Args:
         request: request for forecasts; ``members`` is the number of all members, or 1 for the mean.
-        centres: number of members by folder of the archive, in the order of the members.
+        centres: number of members of each centre, by the folder of its archive; members are in the
+            order of these names.
         ensemble: whether the archives have several members for each start.
         mean: whether the mean of all members is the only forecast.
         gravity: number by which the archives divided geopotential to get heights, m s-2.
@@ -94,13 +95,8 @@ def open_source(
     mean: bool = False,
     gravity: float = STANDARD_GRAVITY,
 ) -> Source:
-    """Open the archives of several centres, whose members form one ensemble (`MultiModel`).
+    """Open the archives of several centres, whose members form one ensemble.
 
-    Args:
-        request: request for forecasts.
-        centres: number of members of each centre, by folder of its archive.
-        ensemble: whether the archives have several members for each start.
-        mean: whether the mean of all members is the only forecast.
-        gravity: number by which the archives divided geopotential to get heights, m s-2.
+    The arguments are those of `MultiModel`.
     """
     return MultiModel(request, centres, ensemble, mean, gravity)
