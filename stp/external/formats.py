@@ -21,11 +21,11 @@ TRUTH = ("sample", "lead", "channel", "y", "x")
 
 
 class Coordinate:
-    """Coordinates of an axis, such as latitudes.
+    """Coordinates of one or several axes of exported windows, such as latitudes.
 
     Args:
-        dims: names of the axes of ``values``.
-        values: numbers or text.
+        dims: names of the axes of ``values``, such as ``("y",)``.
+        values: coordinates, numbers or text, with one dimension for each name in ``dims``.
         attrs: attributes such as units.
     """
 
@@ -38,7 +38,7 @@ class Coordinate:
 
 
 class Writer(Protocol):
-    """Writer of exported frames: append the samples in order, a few at a time, then close it."""
+    """Writer of exported frames: append samples in order, a few at a time, then close it."""
 
     def append(self, name: str, frames: np.ndarray) -> None:
         """Append the frames of further samples to an array.
@@ -53,7 +53,12 @@ class Writer(Protocol):
 
 
 class NpyWriter:
-    """Writer of one .npy file of float32, from its first row to its last."""
+    """Writer of one .npy file of float32, from its first row to its last.
+
+    Args:
+        path: path of the new file.
+        shape: shape of the whole array, (rows, ...).
+    """
 
     def __init__(self, path: Path, shape: tuple[int, ...]) -> None:
         self.file: BinaryIO = path.open("wb")
@@ -61,7 +66,11 @@ class NpyWriter:
         np.lib.format.write_array_header_1_0(self.file, header)  # type: ignore[no-untyped-call, unused-ignore]
 
     def append(self, rows: np.ndarray) -> None:
-        """Append rows; all axes but the first have the sizes of the whole array."""
+        """Append rows of the array.
+
+        Args:
+            rows: n rows, (n, ...); the other axes are those of the whole array.
+        """
         self.file.write(np.ascontiguousarray(rows, "<f4").data)
 
     def close(self) -> None:
@@ -70,7 +79,14 @@ class NpyWriter:
 
 
 class ZarrWindows:
-    """Writer of ``windows.zarr``: arrays ``context`` and, if exported, ``truth``."""
+    """Writer of ``windows.zarr``: arrays ``context`` and, if exported, ``truth``.
+
+    Args:
+        folder: folder of the export.
+        shapes: shape of each array, (samples, T, C, H, W), by name: ``context``, ``truth``.
+        coordinates: coordinates of the windows, by name.
+        attrs: attributes of the store; ``units`` are also those of both arrays.
+    """
 
     def __init__(
         self,
@@ -99,13 +115,20 @@ class ZarrWindows:
         self._writers[name].append(frames)
 
     def close(self) -> None:
-        """Complete and close both arrays."""
+        """Complete and close the arrays ``context`` and ``truth``."""
         for writer in self._writers.values():
             writer.close()
 
 
 class NpzWindows:
-    """Writer of ``windows.npz``: the uncompressed arrays and their coordinates."""
+    """Writer of ``windows.npz``: arrays ``context`` and, if exported, ``truth``, uncompressed.
+
+    Args:
+        folder: folder of the export.
+        shapes: shape of each array, (samples, T, C, H, W), by name: ``context``, ``truth``.
+        coordinates: coordinates of the windows, by name, which become further arrays of the file.
+        attrs: ignored, since the format has no attributes.
+    """
 
     def __init__(
         self,
@@ -128,7 +151,7 @@ class NpzWindows:
         self._writers[name].append(frames)
 
     def close(self) -> None:
-        """Move all arrays into one file."""
+        """Move the arrays and their coordinates into ``windows.npz``."""
         with zipfile.ZipFile(self.folder / "windows.npz", "w", zipfile.ZIP_STORED) as archive:
             for name, writer in self._writers.items():
                 writer.close()
@@ -147,6 +170,12 @@ class Mp4Windows:
 
     Values are rounded to 8 bits and colours converted (yuv444p, otherwise lossless), so decoded
     values differ by up to about 3/255.
+
+    Args:
+        folder: folder of the export.
+        shapes: shape of each array, (samples, T, C, H, W), by name: ``context``, ``truth``. Only
+            the names are used.
+        rate: frames per second of the videos.
     """
 
     def __init__(
@@ -158,7 +187,12 @@ class Mp4Windows:
             (folder / name).mkdir()
 
     def append(self, name: str, frames: np.ndarray) -> None:
-        """Write a video for each sample."""
+        """Write a video for each of n further samples.
+
+        Args:
+            name: name of the folder: ``context`` or ``truth``.
+            frames: frames of the samples, brightness or colours from 0 to 1, (n, T, C, H, W).
+        """
         for clip in frames:
             path = self.folder / name / f"{self._written[name]:06d}.mp4"
             _encode(path, np.rint(np.clip(clip, 0, 1) * 255).astype(np.uint8), self.rate)

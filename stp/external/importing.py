@@ -49,7 +49,14 @@ ABANDONED_SECONDS = 3600
 
 
 class Statement(NamedTuple):
-    """The submitter's description of a model; None keeps the value of an earlier submission."""
+    """What a submitter says of a model; None keeps what an earlier submission said.
+
+    Attributes:
+        title: title of the model in tables. Without any, it is the name of the model.
+        reference: source of the predictions, as a paper or a URL. Without any, it is
+            "not stated".
+        training: data that the model was trained on, in the words of the submitter.
+    """
 
     title: str | None = None
     reference: str | None = None
@@ -60,8 +67,8 @@ class Imported(NamedTuple):
     """The result of an import of predictions.
 
     Attributes:
-        entry: path of the file of the model.
-        submission: entry that was added to this file.
+        entry: path of the model's configuration file, ``<name>.yaml``.
+        submission: record of the submission that was added to this file.
         warnings: texts about suspicious properties that were accepted.
         replaced: whether the submission replaces an older one.
     """
@@ -73,7 +80,7 @@ class Imported(NamedTuple):
 
 
 def without_external(config: Config) -> Config:
-    """The configuration without models that run elsewhere, which may have no predictions yet."""
+    """Copy a configuration without the external models, which may have no predictions yet."""
     dimensions = {
         name: dimension.model_copy(
             update={
@@ -101,25 +108,28 @@ def import_predictions(
 ) -> Imported:
     """Check a submission (predictions made elsewhere), and add it to a model of the plan.
 
-    It is copied into the folder of raw files, and recorded in the configuration of the model.
+    The submission is copied into the folder of raw files, and recorded in the configuration of the
+    model.
     Nothing is written unless all checks pass.
 
     Args:
         plan: plan of the scale file whose windows were exported.
         folder: folder of the submission.
         name: name of a new or existing external model.
-        statement: title, reference and training of the model.
+        statement: title, reference and training of the model, as its submitter states them.
         statistic: how several forecasts (members) of a sample are scored: mean_of_members,
-            ensemble_mean or best_of_members; None for a single forecast.
+            ensemble_mean or best_of_members; None for mean_of_members, or if there is a single
+            forecast.
         accept_values: whether to import values that seem to have other units.
         accept_order: whether to import forecasts that seem to belong to other samples.
         accept_layout: whether to import frames that seem reversed, rolled, transposed or early.
-        models: folder of the model files.
+        models: folder of the model files; None for ``config/models``.
         report: callback for the progress.
 
     Raises:
         StpError: the submission is incomplete, damaged, misaligned, implausible, or made from other
-            windows; the message names the first sample.
+            windows, and the message names the first such sample; or the name is that of another
+            model, or ``statistic`` is given for a single forecast.
     """
     entry = (models or configuration.CONFIG_FOLDER / "models") / f"{name}.yaml"
     model = _model(entry, name)

@@ -40,7 +40,7 @@ FULL_CIRCLE = 360.0
 
 
 class Mistake(NamedTuple):
-    """A likely mistake of the layout of submitted frames, such as exchanged axes.
+    """A likely mistake in the layout of submitted frames, such as exchanged axes.
 
     Attributes:
         what: description of the mistake.
@@ -54,13 +54,13 @@ class Mistake(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """A wrong layout that submitted frames may have, and how to undo it.
+    """A wrong order of rows, columns or channels that submitted frames may have.
 
     Attributes:
-        what: description of the layout.
-        remedy: Python expression that undoes the layout.
-        steps: number of mistakes that lead to the layout.
-        undo: function that undoes the layout of frames, (C, H, W).
+        what: description of the layout, e.g. "rows in reverse order (upside down)".
+        remedy: Python expression that undoes the layout, e.g. "predictions[..., ::-1, :]".
+        steps: number of single mistakes, such as a reversed axis, that make up the layout.
+        undo: function that undoes the layout of one frame: (C, H, W) to (C, H, W).
     """
 
     what: str
@@ -70,8 +70,19 @@ class Layout(NamedTuple):
 
 
 def layouts(channels: int, height: int, width: int) -> list[Layout]:
-    """Wrong layouts that are possible for frames of this shape; layouts with one mistake come
-    first.
+    """List the wrong layouts that frames of a given shape may have.
+
+    A layout is the order of rows, columns and channels. If predictions fit the observed frames far
+    better once a wrong layout is undone, the submitter has probably made this mistake.
+
+    Args:
+        channels: number of channels. Three may be in reverse order (BGR for RGB).
+        height: number of rows, which may be in reverse order.
+        width: number of columns, which may be in reverse order, or rolled by half the width. Rows
+            and columns may be exchanged if height and width are equal.
+
+    Returns:
+        single mistakes first, then combinations of them.
     """
     listed = []
     for exchanged, rows, columns, rolled in product((False, True), repeat=4):
@@ -109,10 +120,10 @@ def layouts(channels: int, height: int, width: int) -> list[Layout]:
 
 
 class LayoutCheck:
-    """Comparison of the first predicted frames with observed ones, while they are read.
+    """Search for a wrong layout: compares predicted frames with observed ones, while they are read.
 
-    The error of a predicted frame is its difference from the last context frame (small for
-    persistence) or from the true frame (small for a good forecast), whichever is smaller. Each
+    The error of a predicted frame is its mean squared difference from the last context frame (small
+    for persistence) or from the true frame (small for a good forecast), whichever is smaller. Each
     channel is compared separately.
 
     Args:
@@ -140,7 +151,7 @@ class LayoutCheck:
     ) -> None:
         """Compare the forecasts of n samples with observed frames, and count signs of mistakes.
 
-        `mistake` then decides by the counts whether the forecasts have a wrong layout.
+        The method `mistake` then decides by the counts whether the forecasts have a wrong layout.
 
         Args:
             start: index of the first sample.
@@ -206,7 +217,11 @@ class LayoutCheck:
         self._reversed += tells & is_nearer
 
     def mistake(self) -> Mistake | None:
-        """The likely mistake; None if the layout seems right."""
+        """Find the likely mistake, by the samples that were added.
+
+        Returns:
+            the mistake; None if the layout seems right, or if too few samples are telling.
+        """
         enough = self._telling >= np.maximum(FEWEST, self._differing / 2)
         wrong = enough & (self._fitting >= SHARE * self._telling)
         choices = [
@@ -259,17 +274,24 @@ def _error(frames: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def coordinate_names(coordinates: Mapping[str, Coordinate]) -> set[str]:
-    """Names under which predictions may have these coordinates, such as ``lat`` or ``latitude``."""
+    """All names that predictions may use for coordinates, such as ``lat`` and ``latitude``.
+
+    Args:
+        coordinates: coordinates of the windows, by name.
+    """
     return {alias for name in coordinates for alias in ALIASES.get(name, (name,))}
 
 
 def compare_coordinates(source: Source, coordinates: Mapping[str, Coordinate]) -> Mistake | None:
-    """Find axes of predictions that differ from those of the windows, by the names of dimensions
-    and by coordinates; None if there are none.
+    """Compare the axes of predictions with those of the windows: names of dimensions, coordinates.
 
     Args:
         source: predictions.
-        coordinates: coordinates of the windows.
+        coordinates: coordinates of the windows, by name.
+
+    Returns:
+        the first difference; None if there is none, or if predictions have neither names of
+        dimensions nor coordinates.
     """
     axis_of = AXES | dict.fromkeys(ALIASES["lat"], -2) | dict.fromkeys(ALIASES["lon"], -1)
     for axis, dim in enumerate(source.dims, -len(source.dims)):

@@ -76,12 +76,12 @@ class Rating:
         clip: name of the clip.
         frames: number of observed and predicted frames.
         quality: predicted opinion in points, mostly from 0 to 100; None if there is a ``reason``.
-        low, high: ends of the 95 % interval.
+        low, high: ends of the 95 % prediction interval, in points; None without a quality.
         distance: distance of the clip's features from those of the nearest rated video, as a
             multiple of the largest such distance among rated videos.
         features: kind of features: `EXACT`, those of each frame; or `POOLED`, their mean and
             deviation over the predicted frames, for clips with other numbers of frames.
-        reason: reason why the quality is missing.
+        reason: reason why the quality is missing; empty if there is one.
     """
 
     clip: str
@@ -96,11 +96,12 @@ class Rating:
 
 @dataclass(frozen=True)
 class Trained:
-    """Accuracy of predicted ratings, which use one kind of network features.
+    """Accuracy of the ratings that a measure predicts from one kind of network features.
 
     Attributes:
-        srocc: Spearman's correlation with the opinions of test videos, median over splits.
-        margin: half the width of an interval, in points.
+        srocc: Spearman's correlation of predicted ratings and opinions of test videos, median over
+            splits.
+        margin: half the width of the 95 % prediction interval of a rating, in points.
     """
 
     srocc: float
@@ -112,8 +113,8 @@ class ClipRatings:
     """Predicted ratings of clips, and how accurate such predictions are.
 
     Attributes:
-        ratings: ratings of each clip.
-        trained: accuracy by kind of features.
+        ratings: predicted rating of each clip.
+        trained: accuracy, by kind of features (`EXACT` or `POOLED`, see `Rating`).
         rated: number of rated videos that the measure was trained on.
         source: source of the rated videos, such as official or synthetic.
     """
@@ -132,8 +133,8 @@ class Agreement:
 
     Attributes:
         convention: exact definition of the metric, such as ``ssim.range2``.
-        srocc: Spearman's correlation.
-        clips: number of clips with a value and a rating.
+        srocc: Spearman's correlation over clips.
+        clips: number of clips that have both a value of the metric and a rating.
     """
 
     convention: str
@@ -150,7 +151,8 @@ class Measure:
     Attributes:
         network: network whose features the measure uses.
         weights: path of the weights of the network.
-        identity: checksums of the file of weights.
+        identity: checksums of the file of weights in hexadecimal, by kind: ``sha256`` or
+            ``git_blob_sha1``.
         options: options of the regression.
         database: rated videos with opinions.
         horizon: number of predicted frames of the rated videos.
@@ -174,7 +176,7 @@ class Measure:
         return self.source == OFFICIAL
 
     def fitted(self) -> FittedQuality:
-        """Train the measure on all rated videos."""
+        """Train the measure on all rated videos, once for each kind of features."""
         _, splits = self.database.splits(SPLITS)
         channels = NETWORKS[self.network].channels
         parts = {
@@ -376,6 +378,13 @@ def agreements(results: ClipRatings, cell: CellRow) -> list[Agreement]:
 
     Distances between sets, such as FVD, are left out: they have no value for a single clip.
 
+    Args:
+        results: ratings of the clips.
+        cell: the scored cell whose clips were rated.
+
+    Returns:
+        a rank correlation for each convention (exact definition of a metric).
+
     Raises:
         StpError: a file of scores is damaged.
     """
@@ -403,7 +412,12 @@ def _some(samples: int, count: int | None) -> list[int]:
 
 
 def summary(results: ClipRatings, others: Sequence[Agreement] = ()) -> list[str]:
-    """Lines about ratings: their accuracy, number and mean."""
+    """Describe ratings in lines of text: their accuracy, number and mean.
+
+    Args:
+        results: the ratings.
+        others: correlations of the ratings with other scores, which get a line each.
+    """
     origin = "their opinions are official"
     if results.source != OFFICIAL:
         origin = f"these are {results.source}: the numbers say nothing about people"

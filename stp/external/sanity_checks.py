@@ -27,11 +27,11 @@ PAIRS = 4_000_000
 
 
 class UnitMistake(NamedTuple):
-    """A likely mistake of units: scale * x + offset in place of x.
+    """A likely mistake of units: values scale * x + offset in place of x.
 
     Attributes:
-        what: description of the mistake.
-        remedy: advice on how to undo the mistake.
+        what: description of the mistake, e.g. "values 0..255 for 0..1".
+        remedy: advice on how to undo the mistake, e.g. "divide by 255".
         scale, offset: factor and offset of each channel, (C,).
     """
 
@@ -61,7 +61,8 @@ def unit_mistakes(description: dict[str, Any]) -> list[UnitMistake]:
     """List the mistakes of units that are possible for the data of exported windows.
 
     Args:
-        description: content of ``windows.json``: units, and lowest, highest and mean values.
+        description: content of ``windows.json``, which describes the exported windows: units, and
+            the lowest and highest value, mean and standard deviation of each channel.
     """
     values = {key: np.array(value) for key, value in description["values"].items()}
     channels = len(values["mean"])
@@ -97,8 +98,12 @@ def unit_mistakes(description: dict[str, Any]) -> list[UnitMistake]:
 class SampleStatistics:
     """Statistics of each sample (row) and channel, gathered by `add` while forecasts are read.
 
-    They are then checked by `units`, `blank` and `order`.
-    Means are over the first lead time and all members; extremes are over all lead times.
+    The statistics are then checked by `units`, `blank` and `order`. Means are over the first lead
+    time and all members (forecasts of one sample); extremes are over all lead times.
+
+    Args:
+        samples: number of samples.
+        description: content of ``windows.json``, which describes the exported windows.
     """
 
     def __init__(self, samples: int, description: dict[str, Any]) -> None:
@@ -121,7 +126,7 @@ class SampleStatistics:
             forecasts: forecasts of M members (forecasts of one sample) at T lead times with C
                 channels, (n, M, T, C, H, W).
             latest: last context frame, (n, C, H, W).
-            truth: next frame, (n, C, H, W).
+            truth: true frame of the first lead time, (n, C, H, W).
         """
         rows = slice(start, start + len(forecasts))
         first = forecasts[:, :, 0].mean(axis=1, dtype=np.float64)
@@ -161,11 +166,14 @@ def _pooled(frames: np.ndarray) -> np.ndarray:
 
 
 def units(tables: SampleStatistics, names: list[str]) -> Problem | None:
-    """Find a likely mistake of units, or impossible values; None without a problem.
+    """Find a likely mistake of units, or impossible values.
 
     Args:
         tables: statistics of all samples.
-        names: names of the channels.
+        names: names of the channels, for the message.
+
+    Returns:
+        the problem; None if there is none.
     """
     mean, std = _pooled_moments(tables.mean, tables.square)
     centre, spread = _pooled_moments(tables.before, tables.before_square)
@@ -196,6 +204,9 @@ def units(tables: SampleStatistics, names: list[str]) -> Problem | None:
 
 def blank(tables: SampleStatistics) -> Problem | None:
     """Find samples of one value in all pixels and lead times, as in an array that is not filled.
+
+    Args:
+        tables: statistics of all samples.
 
     Returns:
         the problem; None if there is no such sample, or if all samples are such, since a baseline
@@ -249,14 +260,15 @@ def order(
     stops: np.ndarray,
     report: Callable[[str, int, int], None] = lambda text, done, total: None,
 ) -> Problem | None:
-    """Find forecasts that seem to belong to other samples.
+    """Find misplaced forecasts, which seem to belong to other samples.
 
-    The distance between a forecast of the first lead time and a sample is the distance to the last
-    context frame (small for persistence) or to the true frame (small for a good model), whichever
-    is smaller. A forecast is misplaced if its distance to another sample is less than half the
-    distance to its own sample, and less than half the distance between the other sample and its own
-    forecast, so that similar forecasts are not mistaken for misplaced ones. Overlapping windows are
-    not compared.
+    Let d(i, j) be the distance between the forecast of sample i, at the first lead time, and sample
+    j: the root mean square difference from its last context frame (small for persistence) or from
+    its true frame (small for a good model), whichever is smaller.
+
+    Forecast i is misplaced if there is a sample j with d(i, j) < d(i, i) / 2 and
+    d(i, j) < d(j, j) / 2. By the second condition, similar forecasts do not count as misplaced.
+    Samples whose windows overlap are not compared.
 
     Args:
         tables: statistics of all samples.
@@ -264,8 +276,8 @@ def order(
         report: callback for the progress.
 
     Returns:
-        the problem, with the first misplaced sample and the number of others; None if there are
-        none.
+        the problem, with the first sample whose forecast is misplaced, and the number of others;
+        None if no forecast is misplaced.
     """
     scale = max(float(tables.latest.std(axis=0).max()), 1e-12)
     forecasts, latest, observed = (
@@ -297,7 +309,17 @@ def order(
 
 
 def is_misplaced(problem: Problem, samples: int) -> bool:
-    """Whether more samples are misplaced than expected by coincidence."""
+    """Whether misplaced forecasts are too many to be a coincidence.
+
+    A forecast is misplaced if it fits another sample far better than its own.
+
+    Args:
+        problem: misplaced forecasts, as found by `order`.
+        samples: number of all samples.
+
+    Returns:
+        True if at least two forecasts and 5 % of all are misplaced.
+    """
     return problem.others + 1 >= max(2.0, MISPLACED * samples)
 
 
@@ -312,7 +334,15 @@ def _far(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def channel_names(description: dict[str, Any]) -> list[str]:
-    """Names of the channels: variables, brightness, or numbers."""
+    """List the names of the channels, for messages.
+
+    Args:
+        description: content of ``windows.json``, which describes the exported windows.
+
+    Returns:
+        names of the variables if ``windows.json`` has them. Otherwise it is ``brightness`` for a
+        single channel, and ``channel 0``, ``channel 1``, ... for several.
+    """
     names: Iterable[str] | None = description.get("variables")
     count = description["shape"][0]
     if names:

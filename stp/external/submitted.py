@@ -94,12 +94,12 @@ class ExportedWindows(NamedTuple):
     """The windows (context frames of samples) that a submission was made from.
 
     Attributes:
-        evaluation: the planned test to which the windows belong.
+        evaluation: the planned test to which the windows belong: datasets, subset and horizon.
         description: content of `windows.json`.
         clips: name of the clip of each sample.
         checksums: checksum of the context frames of each sample, by which it is verified that the
             windows are those of the prepared data (`stp.predict.windows.window_checksum`).
-        order: index of the sample in each row of `index.csv`.
+        order: index of the sample in each row of `index.csv`, whose rows may be in any order.
     """
 
     evaluation: Evaluation
@@ -115,6 +115,9 @@ class ExportedWindows(NamedTuple):
 
 def read_windows(folder: Path) -> ExportedWindows:
     """Read which windows (clips to forecast) a submission has predictions for.
+
+    Args:
+        folder: folder of the submission.
 
     Raises:
         StpError: a file is missing or damaged, a sample is missing or repeated, or the index does
@@ -197,8 +200,9 @@ class Source(Protocol):
         path: path of the file or folder, for messages.
         shape: shape of the array, (rows, [member,] lead, channel, y, x).
         dtype: stored type.
-        samples: index of the sample of each row, if the predictions state it.
-        dims: names of the dimensions; empty if the file has none.
+        samples: index of the sample of each row; None if the predictions do not state it, so that
+            their rows are in the order of `index.csv`.
+        dims: names of the dimensions; empty if the file does not name them.
         coordinates: coordinates beside the predictions, by name.
     """
 
@@ -210,11 +214,20 @@ class Source(Protocol):
     coordinates: Mapping[str, np.ndarray]
 
     def read(self, rows: list[int]) -> np.ndarray:
-        """Read rows by index, (n, [member,] lead, channel, y, x)."""
+        """Read n rows by index, (n, [member,] lead, channel, y, x)."""
 
 
 class ArraySource:
-    """Predictions in one array: a memory-mapped .npy file, or a Zarr array."""
+    """Predictions in one array: a memory-mapped .npy file, or a Zarr array.
+
+    The attributes are those of `Source`. ``dims`` is empty: .npy files do not name dimensions.
+
+    Args:
+        path: path of the file or folder, for messages.
+        array: the array, (rows, [member,] lead, channel, y, x).
+        beside: further arrays of the file, by name: coordinates, and ``sample`` (index of the
+            sample of each row); None for none.
+    """
 
     dims: tuple[str, ...] = ()
 
@@ -235,7 +248,17 @@ class ArraySource:
 
 
 class FileSource:
-    """Predictions in a .npy file for each sample, named by index or clip."""
+    """Predictions in one .npy file for each sample, named by the index or the clip of the sample.
+
+    The attributes are those of `Source`. ``dims`` is empty: .npy files do not name dimensions.
+
+    Args:
+        folder: folder of the files, ``predictions`` in the folder of the submission.
+        windows: windows that were predicted.
+
+    Raises:
+        StpError: a file is missing, repeated or damaged.
+    """
 
     dims: tuple[str, ...] = ()
 
@@ -290,7 +313,7 @@ def open_source(
         folder: folder of the submission.
         windows: windows that were predicted.
         spool: folder for unpacked files.
-        coordinates: names of the coordinates that are read.
+        coordinates: names of the coordinates to read, if the predictions have them.
 
     Raises:
         StpError: predictions are missing, damaged, or present in several forms.
@@ -343,7 +366,16 @@ def _map(path: Path, original: Path) -> np.ndarray:
 
 
 class ZarrSource(ArraySource):
-    """Predictions in a Zarr array, with a check for missing chunks, which Zarr reads as zeros."""
+    """Predictions in a Zarr array, with a check for missing chunks, which Zarr reads as zeros.
+
+    The attributes are those of `Source`.
+
+    Args:
+        path: path of the store, for messages.
+        array: the array, (rows, [member,] lead, channel, y, x).
+        beside: further arrays of the store, by name: coordinates, and ``sample`` (index of the
+            sample of each row).
+    """
 
     def __init__(
         self, path: Path, array: zarr.Array[Any], beside: Mapping[str, np.ndarray]
@@ -354,7 +386,14 @@ class ZarrSource(ArraySource):
         self._fill = array.fill_value
 
     def holes(self, values: np.ndarray) -> np.ndarray:
-        """Whether samples have a frame of fill values only, as from missing chunks, bool (n,)."""
+        """Find samples that have a frame of fill values only, as from missing chunks.
+
+        Args:
+            values: predictions of n samples, (n, [member,] lead, channel, y, x).
+
+        Returns:
+            whether each sample has such a frame, bool (n,); always False if no chunk is missing.
+        """
         if self.is_whole:
             return np.zeros(len(values), bool)
         pictures = (values == self._fill).reshape(len(values), -1, *values.shape[-2:])
@@ -401,8 +440,12 @@ def _numbers(path: Path, samples: Any) -> list[int]:
 def check_form(source: Source, windows: ExportedWindows) -> int:
     """Require predictions of the shape and type that the evaluation needs.
 
+    Args:
+        source: the predictions.
+        windows: windows that were predicted.
+
     Returns:
-        number of members.
+        number of members (forecasts of one sample).
 
     Raises:
         StpError: shape or type is wrong; the message names the likely mistake.

@@ -25,7 +25,7 @@ would put all these modules into the fingerprint of every score."""
 
 
 def function_of(definition: Mapping[str, Any]) -> tuple[str, str]:
-    """The module of ``stp.metrics`` and the function that a definition names.
+    """The names of the module of ``stp.metrics`` and of the function in a definition.
 
     Args:
         definition: definition of a convention, such as ``{"function": "nino34.rmse"}``.
@@ -56,11 +56,17 @@ def modules_of(
 ) -> list[str]:
     """The full names of all modules that a convention (exact definition of a metric) needs.
 
-    These are the modules with its function and with its compositions, such as ``region``.
+    These are the module with its function, and a module for each of its compositions. Compositions
+    are options that work with any function because they wrap its metric, such as ``region``.
 
     Args:
-        definition: definition of the convention.
+        definition: definition of the convention, such as ``{"function": "wrmse", "region":
+            "tropics"}``.
         folder: folder that holds the package.
+
+    Returns:
+        names of modules, that of the function first, such as ``["stp.metrics.wrmse",
+        "stp.metrics.regions"]``.
     """
     composed = [f"{ROOM}.{name}" for option, name in COMPOSITIONS.items() if option in definition]
     return [module_of(definition, folder), *composed]

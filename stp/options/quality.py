@@ -24,16 +24,27 @@ COMPONENTS = 240
 class QualityOptions(Options):
     """How the mean rating of a video is predicted from the values of a measure of quality.
 
+    Seven regressions on principal components of the values are learnt from the training videos:
+
+    - ``linear``: linear regression;
+    - ``ridge``: ridge regression, with the penalty of the smallest leave-one-out error in training;
+    - ``nested``: linear regression, with a number of components that is selected by
+      cross-validation in the training videos;
+    - ``polynomial``: polynomial of degree two;
+    - ``svr_linear`` and ``svr_rbf``: support vector regression, linear or with a Gaussian kernel;
+    - ``network``: small neural network.
+
+    Two more are for measures with a single value:
+
+    - ``logistic``: logistic function, fitted to the training videos;
+    - ``logistic_on_test``: logistic function, fitted to the test videos themselves.
+
     Attributes:
-        regression: kind of regression. It is either a regression on principal components of the
-            values, such as ``linear``; ``nested`` is linear, with a number of components that is
-            selected by cross-validation in the training videos. Or, only for a measure with a
-            single value, it is a logistic function fitted to the training videos (``logistic``) or
-            to the test videos themselves (``logistic_on_test``).
+        regression: kind of regression, one of the names above.
         parts: kinds of network features that the measure uses, such as ``mse`` (keys of
             `stp.opinions.network_features.PARTS`). Empty for measures without a network, whose
             values are all used.
-        components: maximum number of principal components, if the evaluation does not state it.
+        components: maximum number of principal components, unless the evaluation states another.
         seed: seed of the selection of training videos.
         threads: CPU threads.
     """

@@ -12,9 +12,10 @@ class VideoOptions:
 
     Attributes:
         network: name of the network in config/weights.yaml.
-        weights: checksums of the weights of the network.
-        context: number of observed frames of each video.
-        threads: number of threads of the network.
+        weights: checksums that identify the file of the network's weights, in hexadecimal, by kind:
+            ``sha256``, ``git_blob_sha1`` or both.
+        context: number of observed frames at the beginning of each video.
+        threads: number of CPU threads that the network uses.
     """
 
     network: str

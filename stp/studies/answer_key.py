@@ -67,7 +67,11 @@ class PairQuestion(Question):
 
 
 class VideoQuestion(Question):
-    """A question about a video to rate, with the file of the natural video shown beside it."""
+    """A question about one video, which people rate beside a natural video.
+
+    Attributes:
+        natural: file of the natural video, relative to the folder of the videos.
+    """
 
     natural: str
 
@@ -102,13 +106,13 @@ class Source(Strict):
 
 
 class ScoredModel(Strict):
-    """A model whose videos are compared.
+    """A model whose videos are compared, with its scores.
 
     Attributes:
-        values: score by heading of the metric; None where missing.
+        values: score of each metric, by heading, such as ``FVD``; None where missing.
         source: origin of the data: official, sample, synthetic or own.
         protocol: protocol of training and test; empty if unknown.
-        predictions: folder of the predictions.
+        predictions: path of the folder with the model's predictions.
     """
 
     values: dict[str, float | None]
@@ -118,10 +122,12 @@ class ScoredModel(Strict):
 
 
 class Scenario(Strict):
-    """A group of models whose videos raters compare: a column of Table 1, or a point of Figure 5.
+    """A group of models whose videos raters compare. The word is that of the paper on FVD.
 
-    The table and the figure are those of the paper on FVD. Models are chosen by their values of one
-    metric: about equal values, evenly spread values, or values with a given gap.
+    A scenario is a column of Table 1 of that paper, or a point of its Figure 5, not a moment of
+    people's paths as elsewhere. Its models are chosen by their values of one metric: about equal
+    values, evenly spread values, or a gap between a base model and all others. Numbers that do not
+    apply are None.
 
     Attributes:
         name: name of the scenario, as printed: ``eq. FVD``, ``spr. FVD``, ``base200 +10``.
@@ -129,10 +135,9 @@ class Scenario(Strict):
         metric: heading of the metric by which models were chosen.
         models: names of the models; for a gap, the base comes first.
         reason: reason why models are missing, or fewer than configured; empty otherwise.
-        low: smallest value of the metric among the models; None without models.
-        high: largest value of the metric among the models; None without models.
-        base: for a gap, the configured value of the base; None otherwise.
-        step: for a gap, the difference by which the other models are worse; None otherwise.
+        low, high: smallest and largest value of the metric among the models.
+        base: for a gap, the configured value of the base.
+        step: for a gap, the difference by which the other models are worse than the base.
     """
 
     name: str
@@ -150,10 +155,11 @@ class Key(Strict):
     """The key of a questionnaire: what is behind each question. Raters never get it.
 
     Attributes:
-        in_rounds: whether a rater may send several files of answers, to different questions.
+        in_rounds: whether a rater may send several files of answers, to different questions; fixed
+            for each kind of study.
         study: checksum of the pages without raters' names, which identifies the study; empty before
             pages are written.
-        pictures: encoding of the pictures.
+        pictures: encoding of the pictures, e.g. "lossless WebP"; empty before pages are written.
         about: configuration of the study.
         questions: all questions, sorted by id.
     """
@@ -182,10 +188,13 @@ class BestOfKey(Key):
     """The key (what is behind each question) of a study of the best of several predictions.
 
     Attributes:
+        in_rounds: False: a rater sends one file of answers.
+        about: configuration of the study.
         scale: name of the scale file by which the models were evaluated.
-        models: title of a model by its name.
-        datasets: title of a dataset by its name.
-        sources: origin of the predictions of each model for each dataset.
+        models: titles of the models, by name.
+        datasets: titles of the datasets, by name.
+        sources: origin of the predictions, for each pair of dataset and model.
+        questions: all questions, sorted by id; each has a prediction of every model.
     """
 
     in_rounds: ClassVar[bool] = False
@@ -217,11 +226,14 @@ class PairKey(Key):
     """The key (what is behind each question) of a study of pairs of videos.
 
     Attributes:
+        about: configuration of the study.
         scale: name of the scale file of the results store; empty if models are from a CSV file.
         population: path of the results store or CSV file that models were chosen from.
         size: number of models in the population.
-        models: chosen models by name.
-        scenarios: all scenarios of the configuration.
+        models: chosen models, by name.
+        scenarios: groups of models whose videos are compared (see `Scenario`), all that the
+            configuration of the study asks for.
+        questions: all questions, sorted by id; each is about two models of one or more scenarios.
     """
 
     about: Pairs
@@ -274,9 +286,12 @@ class RatingKey(Key):
     """The key (what is behind each question) of a study in which people rate single videos.
 
     Attributes:
+        about: configuration of the study.
         folder: folder of the videos.
-        sessions: ids of the questions of each session, by name of the rater. A name has 16
-            hexadecimal digits; the last four are a decimal number from 1.
+        questions: all questions, sorted by id; each is about one video.
+        sessions: ids of the questions of each session, by name of the rater. A name is a hash of 12
+            hexadecimal digits and the rater's number in four decimal digits, from 0001: rater 7 may
+            be ``9f3c02d1a4be0007``.
     """
 
     about: Ratings

@@ -33,7 +33,11 @@ Json = dict[str, Any]
 
 
 class Opaque:
-    """A keyed hash function from names to ids, which cannot be computed without its secret."""
+    """A keyed hash function from names to ids, which cannot be computed without its secret.
+
+    Args:
+        secret: key of the hash.
+    """
 
     def __init__(self, secret: bytes) -> None:
         self.secret = secret
@@ -45,13 +49,13 @@ class Opaque:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of a questionnaire.
+    """A page of a questionnaire, which is one HTML file.
 
     Attributes:
         path: path of the file.
-        questions: ids of the questions.
-        own: data that only this page has, such as the name of the rater.
-        training: ids of questions whose answers do not count.
+        questions: ids of the questions whose answers count.
+        own: data that only this page has, such as the name of the rater, as JSON values.
+        training: ids of the questions whose answers do not count, since raters practise on them.
     """
 
     path: Path
@@ -69,9 +73,12 @@ class Draft:
         key: key of the questionnaire, without a checksum.
         words: texts and settings that all pages show, besides those of the configuration.
         pages: all pages.
-        pictures: function that returns 8-bit frames (T, H, W, 3), by id of the picture.
-        others: ids of pictures that a question shows besides its choices, by id of the question:
-            ``given``, the context frames, or ``beside``, a natural video.
+        pictures: a function without arguments for each id of a picture (a clip on a page), which
+            returns its frames, uint8 (T, H, W, 3).
+        others: further pictures that a question shows besides its choices:
+            ``{question: {"given": picture, "beside": picture}}``, with ids of questions and
+            pictures. ``given`` is the context frames; ``beside`` is the true future, or in a study
+            of ratings a natural video. Either may be absent.
     """
 
     file: Path
@@ -82,9 +89,11 @@ class Draft:
     others: Mapping[str, Json] = field(default_factory=dict)
 
     def content(self, page: Page) -> Json:
-        """The data that the scripts of a page read: for each question, the ids of its pictures.
+        """Make the data that the scripts of a page read, without the pictures themselves.
 
-        Questions and pictures are sorted by id, so that the order reveals nothing.
+        They are the page's own data, ``questions`` and ``training``: for each question its id, the
+        ids of its choices, and those of its other pictures. Questions and choices are sorted by id,
+        so that the order reveals nothing.
         """
         by_id = {
             question.id: {
@@ -112,8 +121,14 @@ def _pictures(content: Json) -> list[str]:
 def write_pages(draft: Draft, key_path: Path, report: Report) -> Key:
     """Write all pages of a questionnaire, and its key.
 
-    Pictures have the best quality with which no page is larger than allowed. A copy of the key is
-    named after the checksum of the pages, so that later questionnaires do not overwrite it.
+    Pictures have the best quality with which no page is larger than allowed. The key is written
+    twice: to ``key_path``, and beside it to ``keys/<checksum of the pages>.json``, which later
+    questionnaires do not overwrite.
+
+    Args:
+        draft: content of the questionnaire.
+        key_path: path of the key.
+        report: callback for the progress.
 
     Returns:
         the key, with the checksum.
@@ -206,7 +221,11 @@ def _encoded(
 
 
 def html(payload: Json) -> str:
-    """HTML of a page with its data (`payload`); the page loads no other files."""
+    """Make the HTML of a page, which contains its data and loads no other files.
+
+    Args:
+        payload: data of the page: texts, settings, questions and encoded pictures, as JSON values.
+    """
     # "</script>" in a text must not end the script.
     study = json.dumps(payload, separators=(",", ":")).replace("<", "\\u003c")
     parts = {

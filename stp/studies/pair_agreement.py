@@ -23,7 +23,16 @@ CHOSEN_EQUAL = "models were chosen to be equal in it"
 
 
 def answers_by_question(key: PairKey, read: Answers) -> dict[int, list[Answer]]:
-    """All answers to each question of a key, by index of the question, in order of time."""
+    """Sort answers by question.
+
+    Args:
+        key: key of the questionnaire.
+        read: all answers.
+
+    Returns:
+        answers in the order of time, by index of the question in the key; questions without answers
+        have an empty list.
+    """
     answers: dict[int, list[Answer]] = {number: [] for number in range(len(key.questions))}
     for answer in sorted(read.answers, key=lambda answer: (answer.answered_at, answer.rater)):
         answers[answer.question].append(answer)
@@ -31,7 +40,17 @@ def answers_by_question(key: PairKey, read: Answers) -> dict[int, list[Answer]]:
 
 
 def needs_rater(answers: list[Answer]) -> Literal["second", "third"] | None:
-    """Which further rater a pair of videos needs, given its answers so far; None if none."""
+    """Say which further rater a pair of videos needs.
+
+    Each pair is shown to two raters, and to a third if the first two disagree.
+
+    Args:
+        answers: answers about the pair so far, in the order of time.
+
+    Returns:
+        ``second``, also if there is no answer yet; ``third``; or None if the pair needs no further
+        rater.
+    """
     if len(answers) < 2:
         return "second"
     return "third" if len(answers) == 2 and not agree(answers) else None
@@ -52,8 +71,8 @@ class Judged(NamedTuple):
 
     Attributes:
         question: question about the pair of videos.
-        pair: number of the pair of models.
-        answers: one to three answers that count, in order of time.
+        pair: number of the pair of models, which is the same for all clips.
+        answers: one to three answers that count, in the order of time.
     """
 
     question: PairQuestion
@@ -100,14 +119,19 @@ def agreements(
 
 
 def over_bases(scenarios: Iterable[Scenario]) -> list[tuple[Scenario, list[Scenario]]]:
-    """Merge the scenarios (groups of models) of Figure 5 that have the same step.
+    """Merge groups of models that differ by the same step from their base.
 
-    A scenario has a base model, and models that are worse by the step. One base and five models
-    give five pairs, too few for an interval; two bases give ten.
+    They are the scenarios of Figure 5 of the paper on FVD. Each has a base model, such as one with
+    an FVD of 200, and models that are worse by one step, such as 50. One base and five models give
+    five pairs, too few for an interval; two bases give ten.
+
+    Args:
+        scenarios: all groups of models of a study (see `stp.studies.answer_key.Scenario`); those
+            without a step are ignored.
 
     Returns:
-        for each step with several bases, the merged scenario, and the scenarios that it consists
-        of.
+        for each step with several bases, the merged scenario, such as ``all bases +50``, and the
+        scenarios that it consists of.
     """
     steps: dict[float, list[Scenario]] = {}
     for scenario in scenarios:

@@ -37,7 +37,7 @@ class Population(ABC):
 
     Attributes:
         scale: name of the scale file of a results store; empty for a CSV file.
-        models: models by name.
+        models: all models with their scores, by name.
     """
 
     scale: str
@@ -45,11 +45,22 @@ class Population(ABC):
 
     @abstractmethod
     def clusters(self, model: str) -> pd.Series:
-        """Name of the cluster (such as a video) of each clip of a model, by name of the clip."""
+        """Name of the cluster (such as a video) of each clip of a model.
+
+        Args:
+            model: name of the model.
+
+        Returns:
+            names of clusters; the index is the names of the clips.
+        """
 
     @abstractmethod
     def video(self, model: str, clip: str) -> np.ndarray:
         """The frames of a model's video of a clip, float32 (T, C, H, W) in 0..1; C is 1 or 3.
+
+        Args:
+            model: name of the model.
+            clip: name of the clip.
 
         Raises:
             StpError: the video is missing or damaged.
@@ -80,7 +91,8 @@ class StorePopulation(Population):
 
     Args:
         path: path of the results store.
-        metrics: metrics by heading.
+        metrics: metrics of the study by heading, their name in the table of the study, such as
+            ``FVD``.
         where: SQL condition on table ``cells``; empty for all cells.
 
     Raises:
@@ -135,7 +147,7 @@ class StorePopulation(Population):
         return pd.Series(index["cluster"].to_numpy(), index=index["clip"])
 
     def video(self, model: str, clip: str) -> np.ndarray:
-        """The frames of a model's stored prediction for a clip, (T, C, H, W) in 0..1."""
+        """The frames of a model's stored prediction for a clip, float32 (T, C, H, W) in 0..1."""
         reader = self._reader(model)
         return video(reader, int(np.flatnonzero(reader.index["clip"] == clip)[0]))
 
@@ -154,7 +166,8 @@ class TablePopulation(Population):
 
     Args:
         path: path of the file; folders of clips are relative to the folder of this file.
-        metrics: metrics by heading.
+        metrics: metrics of the study by heading, their name in the table of the study, such as
+            ``FVD``.
 
     Raises:
         StpError: the file is missing or damaged, names a model twice, or names no model.
@@ -210,7 +223,8 @@ def read_population(path: Path, metrics: Mapping[str, Measure], where: str = "")
 
     Args:
         path: path of a results store (.duckdb) or a CSV file (.csv).
-        metrics: metrics by heading.
+        metrics: metrics of the study by heading, their name in the table of the study, such as
+            ``FVD``. In a CSV file, a column may have the heading or the convention as its name.
         where: SQL condition on table ``cells`` of a store; empty for all cells.
 
     Raises:

@@ -14,16 +14,23 @@ from stp.studies.ratings import ratings
 def write_questionnaire(
     source: Path, out: Path, *, study_file: Path, where: str = "", report: Report = silent
 ) -> Key:
-    """Write the pages of a questionnaire, and its key, with a copy named after the study.
+    """Write the pages of a questionnaire, and its key, which says what is behind each choice.
+
+    The key is ``key.json``. A copy, ``keys/<checksum>.json``, is named after the checksum that
+    identifies the study; later questionnaires do not overwrite it.
 
     Args:
         source: path of what is compared. For the best of several predictions, a manifest (JSON list
             of the results that a table is made from); for pairs, a results store or a CSV file of
             models; for ratings, a folder of videos.
-        out: path of the page, with ``key.json`` beside it; for ratings, the folder of both.
+        out: path of the page, with ``key.json`` beside it; for ratings, which have several pages,
+            the folder of the pages and of ``key.json``.
         study_file: file of the configuration of the study.
-        where: SQL condition on table ``cells``, for pairs from a results store.
+        where: SQL condition on table ``cells``, for pairs from a results store; empty for all.
         report: callback for the progress.
+
+    Returns:
+        the key, with the checksum of the pages.
 
     Raises:
         StpError: the source is damaged or lacks data that the study asks about, a page would be too

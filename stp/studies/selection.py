@@ -23,8 +23,9 @@ def choose(study: Pairs, models: Mapping[str, ScoredModel]) -> list[Scenario]:
         models: all models with their scores, by name.
 
     Returns:
-        scenarios, those of equal values first; a scenario for which there are too few models has a
-        reason instead of models.
+        first the scenarios whose models have about equal values of a metric, then those with evenly
+        spread values, then those with gaps between a base model and the others. A scenario for
+        which there are too few models has a reason instead of models.
     """
     scenarios = []
     columns: list[tuple[Kind, str]] = [("equal", heading) for heading in study.equal]
@@ -129,7 +130,7 @@ def spread(values: np.ndarray, count: int) -> np.ndarray:
         count: number of models to choose, at most N.
 
     Returns:
-        indices of models, in ascending order of the equidistant values, (count,).
+        indices of models, in the ascending order of the equidistant values, (count,).
     """
     low, high = (float(np.quantile(values, end)) for end in ENDS)
     targets = np.linspace(low, high, count)

@@ -28,7 +28,9 @@ class Body:
         relaxation: relaxation time to the desired velocity, seconds.
         radius: radius, metres.
         apart: distance between the centres of two people who touch, metres.
-        behind: the smaller weight of `sight`, from 0 to 1.
+        behind: weight of the force of a person straight ahead, from 0 to 1, if that of a person
+            straight behind is 1 (`sight`). The name is that of Helbing's model, where the weight is
+            for people behind; the released code has exchanged the two.
     """
 
     mass: float = 80.0
@@ -64,15 +66,18 @@ def others(present: np.ndarray) -> np.ndarray:
 
 
 def sight(heading: np.ndarray, away: np.ndarray, body: Body) -> np.ndarray:
-    """Weight of the force of another person, (..., 1), depending on the direction to that person.
+    """Weight of the force of another person, depending on the direction to that person.
 
-    As in the released code, people behind have the weight 1, and people ahead a smaller weight.
-    This is the opposite of Helbing's model.
+    As in the released code of Atlas, a person straight behind has the weight 1, and a person
+    straight ahead the smaller weight ``body.behind``. This is the opposite of Helbing's model.
 
     Args:
         heading: unit vector in the direction of movement, (..., 2).
         away: unit vector from the other person to this one, (..., 2).
-        body: constants of a person's body; ``behind`` is the smaller weight.
+        body: constants of a person's body.
+
+    Returns:
+        weights, (..., 1), from ``body.behind`` to 1.
     """
     cosine = (heading * away).sum(axis=-1, keepdims=True)
     return np.asarray(body.behind + (1 - body.behind) * (1 + cosine) / 2)
@@ -98,8 +103,8 @@ def walk(
 ) -> np.ndarray:
     """Predict the motion of people under forces, by integration from their last observed positions.
 
-    The integration is semi-implicit Euler; speeds are limited to `FASTER`
-    (1.3) times the desired speed, which is estimated from the observation.
+    The integration is semi-implicit Euler. Speeds are limited to `FASTER` (1.3) times the desired
+    speed, which is estimated from the observation.
 
     Args:
         scenarios: S observed scenarios with up to N people.

@@ -200,15 +200,23 @@ def _after(tracks: Tracks) -> int:
 
 
 def released_clock(tracks: Tracks, recordings: Sequence[int]) -> Tracks:
-    """Move recordings in time as the released code of Atlas does.
+    """Move recordings in time as the released code of the Atlas benchmark does.
 
-    In that code, a recording begins at 1.01 times the last frame of the previous one. This is not
-    an integer, so equal intervals may differ in their last digit, which interrupts filling and
-    smoothing; and after short recordings, people with the same number in both are joined.
+    This serves only to reproduce results of Atlas (protocol ``atlas-paper``). In that code, a
+    recording begins at 1.01 times the last frame of the previous one, which has two effects:
+
+    - Its frames are not whole numbers. By rounding, equal intervals between frames may differ in
+      their last digit. The code takes some of them for gaps, at which it does not smooth tracks,
+      and real gaps may get a position too few when they are filled.
+    - After a short recording, the next one begins at once, since 1 % of a small number is little.
+      If two people have the same number in both recordings, their tracks may be joined into one.
 
     Args:
         tracks: detections of all recordings, concatenated by `joined`.
         recordings: number of detections of each recording, in order.
+
+    Returns:
+        the same detections with other frames.
     """
     moved: list[np.ndarray] = []
     begin, shift = 0, 0.0
@@ -230,7 +238,7 @@ reach 1e-4 degrees of latitude a second."""
 
 @dataclass(frozen=True)
 class Jumps:
-    """Teleports: J movements that are too fast for a person.
+    """Teleports: J movements from one detection to the next that are too fast for a person.
 
     Attributes:
         person: number of the person of each teleport, int64 (J,).
@@ -249,7 +257,11 @@ class Jumps:
         return len(self.person)
 
     def of(self, person: int) -> "Jumps":
-        """Select the teleports (impossible jumps) of one person."""
+        """Select the teleports (impossible jumps) of one person.
+
+        Args:
+            person: number of the person.
+        """
         rows = self.person == person
         return replace(
             self,

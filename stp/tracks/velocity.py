@@ -10,10 +10,9 @@ SIGMA = 1.5
 
 
 def weights(velocities: int, mode: Mode = "gaussian") -> np.ndarray:
-    """Weights of observed velocities, oldest first, with sum 1, one for each velocity.
+    """Weights of observed velocities, oldest first, one for each velocity.
 
-    As in the released code, the weights are normalised; the formula in the paper is not, and would
-    give 0.37 of the speed (Atlas, section IV-A).
+    Their sum is 1, as in the released code of Atlas, but not in its paper (section IV-A).
 
     Args:
         velocities: number of observed velocities.
@@ -24,6 +23,7 @@ def weights(velocities: int, mode: Mode = "gaussian") -> np.ndarray:
         return np.full(velocities, 1 / velocities)
     if mode == "constant":
         return np.eye(velocities)[-1]
+    # The formula in the paper is not normalised, and would give 0.37 of the speed.
     away = velocities - 0.5 - np.arange(velocities)
     bell = np.exp(-0.5 * (away / SIGMA) ** 2)
     return np.asarray(bell / bell.sum())

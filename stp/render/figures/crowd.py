@@ -1,8 +1,13 @@
-"""Read the errors of predictors of people by scenario, for figures.
+"""Read the errors of predictors of people's paths by scenario, for figures.
 
-The Atlas paper shows mean and standard deviation over scenarios. Because scenarios overlap in time,
-bands are here 95 % intervals over episodes (groups of overlapping scenarios) if there are enough
-episodes, else they span one standard deviation to either side.
+An episode is a group of scenarios that overlap in time. Scenarios of one episode depend on each
+other, so intervals treat each episode as a cluster.
+
+Figures show a mean over scenarios with a band around it. If there are enough episodes, the band is
+a 95 % interval over episodes. Otherwise it spans one standard deviation over scenarios to either
+side, as in the Atlas paper.
+
+A course is the results of one predictor in one test, with all seeds.
 """
 
 from collections.abc import Iterable, Sequence
@@ -40,10 +45,13 @@ class Scenes:
     """Errors of one predictor in the S scenarios of one test, at each of T lead times.
 
     Attributes:
-        final: mean displacement error over people, by scenario and lead time, in metres, (S, T).
-        episode: number of the episode of each scenario, (S,).
+        final: distance between predicted and true position at each lead time, averaged over the
+            people of a scenario, in metres, (S, T). It is the final displacement error (FDE) of
+            forecasts that end at this lead time.
+        episode: number of the episode of each scenario, (S,). Scenarios that overlap in time belong
+            to one episode, which is the cluster of intervals.
         people: number of people in each scenario, (S,).
-        dt: duration of a step, in seconds.
+        dt: time from one lead time to the next, in seconds.
     """
 
     final: np.ndarray
@@ -71,7 +79,13 @@ class Scenes:
 
 
 class Band(NamedTuple):
-    """Means over scenarios at each of T lead times, and both ends of a band around them, (T,)."""
+    """Mean over scenarios at each of T lead times, with a band around it.
+
+    Attributes:
+        mean: mean over scenarios, (T,).
+        low, high: ends of the band, (T,): a 95 % interval over episodes (groups of scenarios that
+            overlap in time), or one standard deviation over scenarios to either side.
+    """
 
     mean: np.ndarray
     low: np.ndarray
@@ -86,8 +100,8 @@ class Course:
         label: title of the predictor, with its calibration data.
         evaluation: title of the test: dataset and protocol.
         cells: results of the predictor, one cell for each seed.
-        setting: values that the test changes, by name, such as the horizon and the noise.
-        published: values of the paper, by column.
+        setting: values that the test sets, by name, such as ``horizon`` and ``noise``.
+        published: values that the paper prints for this course, by column.
     """
 
     label: str
@@ -101,19 +115,24 @@ class Course:
         return [read_scenes(cell) for cell in self.cells]
 
     def band(self, column: Column, interval: bool) -> Band:
-        """Mean over scenarios at each lead time, and its band, both averaged over seeds.
+        """Mean over scenarios at each lead time, and a band around it, both averaged over seeds.
 
         Args:
-            column: column with the error to average.
-            interval: whether the band is an interval; see the function `band`.
+            column: error to average: ``ADE`` or ``FDE``.
+            interval: True for a band that is the 95 % interval over episodes; False for one
+                standard deviation over scenarios to either side.
         """
         return joined([band(scene.of(column), scene.episode, interval) for scene in self.scenes()])
 
 
 def enough(courses: Iterable[Course]) -> bool:
-    """Whether all predictors of a panel have enough episodes (groups of scenarios) for intervals.
+    """Whether all predictors of a panel have enough episodes for 95 % intervals.
 
-    If not, no band of the panel is an interval, so that all bands have the same meaning.
+    An episode is a group of scenarios that overlap in time; at least 10 are needed. If one
+    predictor has fewer, no band of the panel is an interval, so that all bands mean the same.
+
+    Args:
+        courses: results of the predictors in one test.
     """
     return all(
         scenes.episodes >= FEWEST_CLUSTERS for course in courses for scenes in course.scenes()
@@ -122,6 +141,9 @@ def enough(courses: Iterable[Course]) -> bool:
 
 def read_scenes(cell: Cell) -> Scenes:
     """Read the errors of one predictor in one test (a cell), by scenario.
+
+    Args:
+        cell: the cell, whose folder of scores has the errors.
 
     Raises:
         StpError: the file is missing or damaged.
@@ -150,10 +172,11 @@ def band(values: np.ndarray, episode: np.ndarray, interval: bool) -> Band:
     """Compute the mean over scenarios at each lead time, and a band around it.
 
     Args:
-        values: values of each scenario and lead time, (S, T).
-        episode: episode of each scenario, (S,).
-        interval: whether the band is the 95 % interval over episodes, as in the scores; if not, it
-            spans one standard deviation over scenarios to either side.
+        values: errors of S scenarios at T lead times, (S, T).
+        episode: number of the episode of each scenario, (S,). An episode is a group of scenarios
+            that overlap in time, which the interval treats as a cluster.
+        interval: True for a band that is the 95 % interval over episodes, as in the tables; False
+            for one standard deviation over scenarios to either side.
     """
     mean = values.mean(axis=0)
     if not interval:
@@ -168,7 +191,7 @@ def band(values: np.ndarray, episode: np.ndarray, interval: bool) -> Band:
 
 
 def joined(bands: Sequence[Band]) -> Band:
-    """Average the bands of several seeds."""
+    """Average the means and the ends of the bands of several seeds."""
     return Band(*(np.mean([band[field] for band in bands], axis=0) for field in range(3)))
 
 
@@ -207,10 +230,15 @@ def courses(scores: Scores, case: str | None = None) -> list[Course]:
 def at_home(courses: Sequence[Course]) -> tuple[list[Course], list[str]]:
     """Leave out predictors that were calibrated on another dataset than the tested one.
 
-    They are kept for models that were never calibrated on the tested dataset.
+    A model that was never calibrated on the tested dataset keeps all its predictors.
+
+    Args:
+        courses: results of predictors (models with their calibrations), one course for each
+            predictor and test.
 
     Returns:
-        the predictors that are kept, and a note if any are left out.
+        the courses that are kept, and a list of notes for the figure: `ELSEWHERE` if any course is
+        left out, else none.
     """
     models = {course.cells[0].key.model for course in courses if _is_home(course)}
     selected = [
@@ -236,8 +264,9 @@ def _label(scores: Scores, cell: Cell) -> str:
 def base(courses: Iterable[Course]) -> list[Course]:
     """Select one course (results of a predictor in a test) of each predictor and test.
 
-    A predictor may be tested with several horizons and minimum numbers of people. The course with
-    the longest horizon is selected and, of these, the one with the smallest number of people.
+    A predictor may be tested with several horizons, and with several minimum numbers of people in a
+    scenario. Of its courses, the one with the longest horizon is selected; of several with this
+    horizon, the one with the smallest minimum number of people.
     """
     best: dict[tuple[str, str], Course] = {}
     for course in courses:
@@ -248,7 +277,14 @@ def base(courses: Iterable[Course]) -> list[Course]:
 
 
 def drawable(courses: Iterable[Course]) -> list[Course]:
-    """Select courses as `base` does, and leave out those whose predictions are no longer stored."""
+    """Select the courses whose predicted paths can be drawn: one of each predictor and test.
+
+    It is the course with the longest horizon and, among these, the smallest minimum number of
+    people in a scenario. It is left out if its predictions are no longer stored.
+
+    Args:
+        courses: results of predictors in tests.
+    """
     return [course for course in base(courses) if course.cells[0].predictions]
 
 
@@ -257,7 +293,10 @@ def _reach(course: Course) -> tuple[int, int]:
 
 
 def dressed(courses: Iterable[Course]) -> dict[str, Style]:
-    """Style of each predictor, by label; predictors without calibration are grey."""
+    """Choose colour, line and marker of each predictor, by label.
+
+    Predictors that need neither calibration nor training are grey.
+    """
     labels = {course.label: course.cells[0] for course in courses}
     uncalibrated = [label for label, cell in labels.items() if not cell.calibrated]
     return styles(list(labels), [label for label in uncalibrated if labels[label].key.seed is None])
@@ -277,7 +316,7 @@ def draw_band(
     Args:
         axes: the panel.
         x: value of the setting at each point of the curve.
-        bands: mean and ends at each point, of which the last lead time is drawn.
+        bands: mean and band at each point, of which the last lead time is drawn.
         style: colour, line and marker of the curve.
         label: name of the curve in the legend.
     """
@@ -287,7 +326,15 @@ def draw_band(
 
 
 def draw_published(axes: Axes, x: float, value: PrintedValue, style: Style, label: str) -> None:
-    """Draw a published value as a hollow marker at the horizontal position ``x``."""
+    """Draw a published value as a hollow marker at the horizontal position ``x``.
+
+    Args:
+        axes: the panel.
+        x: value of the setting, as in `draw_band`.
+        value: the published value.
+        style: colour and marker of the predictor.
+        label: name of the predictor, to identify the marker; the legend does not show it.
+    """
     axes.plot(
         [x],
         [value.value],
@@ -302,9 +349,12 @@ def draw_published(axes: Axes, x: float, value: PrintedValue, style: Style, labe
 
 
 def counted(scenes: Iterable[Scenes]) -> str:
-    """The numbers of scenarios and episodes, in words: ``20 to 31 scenarios of 4 episodes``.
+    """State the numbers of scenarios and episodes in words: ``20 to 31 scenarios of 4 episodes``.
 
     An episode is a group of scenarios that overlap in time.
+
+    Args:
+        scenes: errors by scenario, of all predictors and seeds of a figure.
     """
     all_scenes = list(scenes)
     scenarios = [len(scene.final) for scene in all_scenes]
@@ -319,10 +369,11 @@ def _range(counts: Sequence[int], noun: str) -> str:
 
 
 def about_bands(interval: Iterable[bool]) -> str:
-    """Explain the meaning of bands in a sentence, for the notes of a figure.
+    """Explain the meaning of bands in a line of text, for the notes of a figure.
 
     Args:
-        interval: for each panel, whether its bands are intervals.
+        interval: for each panel, True if its bands are 95 % intervals over episodes; False if they
+            span one standard deviation over scenarios to either side.
     """
     kinds = set(interval)
     text_of = {
@@ -336,7 +387,7 @@ def about_bands(interval: Iterable[bool]) -> str:
 
 
 def span(axes: Axes, values: Sequence[float]) -> None:
-    """Let the y axis begin at zero, and the x axis span ``values`` with a margin."""
+    """Let the y axis begin at zero, and the x axis span all ``values`` with a margin."""
     axes.set_ylim(bottom=0)
     room = 0.04 * (max(values) - min(values)) or 0.5
     axes.set_xlim(min(values) - room, max(values) + room)

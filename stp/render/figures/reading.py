@@ -39,7 +39,7 @@ class Line:
     Attributes:
         model: title of the model.
         cells: results of the model, one cell for each seed.
-        row: row of the table with the values over all lead times.
+        row: the model's row of the dimension's table, with values over all lead times.
     """
 
     model: str
@@ -54,8 +54,9 @@ class Scores:
     Made by `read`.
 
     Attributes:
-        manifest, results: path of the manifest, and folder of results.
-        plan: the manifest of the dimension.
+        manifest: path of the dimension's manifest.
+        results: folder of results.
+        plan: content of the manifest.
         rows: all collected score rows.
         cases: results of the models by case (name of the test), in the order of the manifest.
         styles: style of each model, by title.
@@ -82,7 +83,10 @@ class Scores:
         return replace(self, plan=over_leads(self.plan))
 
     def lines(self, case: str | None) -> list[Line]:
-        """The results of all models in a case (a test of the dimension), given its name.
+        """The results of all models in a case (a test of the dimension).
+
+        Args:
+            case: name of the case, such as ``kitti-caltech``; None is refused as unknown.
 
         Raises:
             StpError: the case is unknown.
@@ -95,7 +99,11 @@ class Scores:
         return self.cases[case]
 
     def title(self, case: str) -> str:
-        """Title of a case for readers, such as ``KITTI -> Caltech``."""
+        """Title of a case (a test of the dimension), such as ``KITTI -> Caltech``.
+
+        Args:
+            case: name of the case, such as ``kitti-caltech``.
+        """
         return title_of(self.plan.names, self.cases[case][0].cells[0].key)
 
     def about(self, cases: Iterable[str] | None = None) -> str:
@@ -116,6 +124,10 @@ class Scores:
         All models are searched, since models with several forecasts of each clip may have columns
         that the other models lack.
 
+        Args:
+            case: name of the case, such as ``kitti-caltech``.
+            name: name of the column, such as ``SSIM``.
+
         Raises:
             KeyError: no model of the case has such a column.
         """
@@ -126,15 +138,31 @@ class Scores:
         raise KeyError(name)
 
     def direction(self, case: str, column: str) -> Direction:
-        """Direction of better values in a column, such as higher or lower."""
+        """Direction of better values in a column, such as higher or lower.
+
+        Args:
+            case: name of a case (a test of the dimension), such as ``kitti-caltech``.
+            column: name of the column, such as ``SSIM``.
+        """
         return Direction.of(self.plan, self.column(case, column).convention)
 
     def heading(self, case: str, column: str) -> str:
-        """Name of a column, with a sign for the direction of better values, as in ``SSIM ↑``."""
+        """Append a sign for the direction of better values to a column's name, as in ``SSIM ↑``.
+
+        Args:
+            case: name of a case (a test of the dimension), such as ``kitti-caltech``, whose tables
+                have the column.
+            column: name of the column, such as ``SSIM``.
+        """
         return heading(column, self.direction(case, column))
 
     def unit(self, case: str, column: str) -> str:
-        """Unit of a column's values; empty if unknown, or if there is none."""
+        """Unit of a column's values; empty if unknown, or if there is none.
+
+        Args:
+            case: name of a case (a test of the dimension), such as ``kitti-caltech``.
+            column: name of the column, such as ``SSIM``.
+        """
         cell, of_column = self.cases[case][0].cells[0], self.column(case, column)
         if of_column.unit:
             return readable(of_column.unit)
@@ -149,7 +177,11 @@ class Scores:
         )
 
     def cells(self, cases: Iterable[str] | None = None) -> list[Cell]:
-        """List the cells (results of one model and seed) of some cases; of all cases by default."""
+        """List the cells (results of one model and seed) of some cases.
+
+        Args:
+            cases: names of the cases (tests of the dimension); None for all.
+        """
         return [
             cell
             for case in (self.cases if cases is None else cases)
@@ -199,6 +231,10 @@ def read(manifest: Path, results: Path) -> Scores:
 def by_lead(scores: Scores, case: str) -> dict[str, dict[int, dict[str, Entry]]]:
     """Make table entries for each lead time of a case (a test of the dimension).
 
+    Args:
+        scores: scores of the dimension.
+        case: name of the case.
+
     Returns:
         entries by title of the model, then by lead time (in steps, from 1), then by column. An
         entry without a value has a reason instead.
@@ -223,6 +259,11 @@ def printed_by_lead(scores: Scores, case: str, column: str) -> dict[str, dict[in
 
     Models with a value at only one lead time are left out.
 
+    Args:
+        scores: scores of the dimension.
+        case: name of the case.
+        column: name of the column, such as ``SSIM``.
+
     Returns:
         values by the paper's name of the model, then by lead time.
     """
@@ -242,7 +283,7 @@ def printed_name(scores: Scores, line: Line) -> str | None:
 
 
 class Value(NamedTuple):
-    """A value of a model: mean over seeds.
+    """A value of a model, with its interval.
 
     Attributes:
         value: mean over seeds.
@@ -260,6 +301,11 @@ Place = tuple[str | None, float | None, int]
 
 def at_leads(scores: Scores, case: str, convention: str) -> dict[str, dict[Place, Value]]:
     """Select the values of a convention (one exact definition of a metric) at single lead times.
+
+    Args:
+        scores: scores of the dimension.
+        case: name of a case (a test of the dimension).
+        convention: name of the convention, such as ``ssim.range2``.
 
     Returns:
         values by title of the model, then by variable, threshold and lead time (`Place`). For some

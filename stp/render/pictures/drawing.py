@@ -35,10 +35,11 @@ LETTER = 0.056  # inches of a letter of six points
 def scale_of(group: Group) -> Scale:
     """Choose the colour scale of a group of panels that show the same variable.
 
-    It is the scale that the group states, else one that fits the values of its panels.
+    If the group states a scale, it is used. Otherwise it is 0 to 1 for pictures, and fitted to the
+    values of the panels for other fields.
 
-    A fitted scale leaves out the outermost percent of the values. It is symmetric for values on
-    both sides of zero, such as anomalies.
+    A fitted scale leaves out the outermost percent of the values at either end. It is symmetric for
+    values on both sides of zero, such as anomalies.
     """
     if group.scale is not None:
         return group.scale
@@ -58,7 +59,16 @@ def scale_of(group: Group) -> Scale:
 
 
 def step_text(sheet: Sheet, frame: int) -> str:
-    """Text of a frame's step, counted from the last context frame, and its time if known."""
+    """Format the lead time of a frame, such as ``+3``.
+
+    If the time between frames is known, a second line has the lead time in a unit of time, such as
+    ``+0.30 s``. The last context frame is ``0``; context frames before it have negative numbers.
+
+    Args:
+        sheet: sheet of the frame, which has the step of each frame and, if known, the seconds
+            between frames.
+        frame: index of the frame in the sheet, from 0; context frames come first.
+    """
     step = int(sheet.steps[frame])
     sign = f"{step:+d}" if step else "0"
     return sign if sheet.seconds is None else f"{sign}\n{duration(step, sheet.seconds)}"
@@ -68,8 +78,8 @@ def duration(steps: int, seconds: float) -> str:
     """Format a lead time in a unit that suits the step: ``+0.40 s``, ``+30 min``, ``+12 h``.
 
     Args:
-        steps: lead time in steps.
-        seconds: duration of a step.
+        steps: lead time in steps; zero or less for context frames.
+        seconds: duration of a step, in seconds.
     """
     for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:
@@ -78,12 +88,22 @@ def duration(steps: int, seconds: float) -> str:
 
 
 def colour_of(sheet: Sheet, frame: int) -> str:
-    """Colour of a frame's border: grey for the context, orange for the horizon."""
+    """Colour of a frame's border: grey for the context, orange for the horizon.
+
+    Args:
+        sheet: sheet of the frame.
+        frame: index of the frame in the sheet, from 0; context frames come first.
+    """
     return CONTEXT if sheet.steps[frame] <= 0 else HORIZON
 
 
 def contact_sheet(sheet: Sheet, out: Path) -> None:
-    """Draw clips as rows of frames, and write the picture as PNG."""
+    """Draw clips as rows of frames, and write the picture as PNG.
+
+    Args:
+        sheet: clips to draw.
+        out: path of the PNG file.
+    """
     frames = _columns(sheet.frames)
     rows = [(group, panel) for group in sheet.groups for panel in group.panels]
     several = len(sheet.groups) > 1
@@ -204,7 +224,7 @@ def redraw(image_drawn: AxesImage | QuadMesh, image: np.ndarray) -> None:
 
 
 def frame_of(axes: Axes, colour: str) -> None:
-    """Colour the border of a panel by the kind of its frame: context or horizon."""
+    """Give the border of a panel a colour, that of context or horizon (`colour_of`)."""
     for spine in axes.spines.values():
         spine.set(color=colour, linewidth=1.2)
 

@@ -14,12 +14,12 @@ BLOCK = 8  # pixels; JPEG works in such blocks, which must not hold parts of two
 
 
 class Sheet(NamedTuple):
-    """A sprite sheet.
+    """A sprite sheet: all frames of a clip in one picture, side by side in rows.
 
     Attributes:
         uri: the picture as a data URI.
         frames: number of frames.
-        columns: number of frames side by side.
+        columns: number of frames in a row.
     """
 
     uri: str
@@ -28,7 +28,10 @@ class Sheet(NamedTuple):
 
 
 def pitch(side: int) -> int:
-    """Distance between the starts of adjacent frames, in pixels; frames are padded to whole blocks.
+    """Distance in pixels from one frame of a sprite sheet to the next, in a row or in a column.
+
+    It is the side of a frame, rounded up to a multiple of `BLOCK` (8 pixels): frames are padded to
+    whole blocks of 8 x 8 pixels, the units in which JPEG compresses.
 
     Args:
         side: width or height of a frame, in pixels.
@@ -76,7 +79,7 @@ def webp(frames: np.ndarray, quality: int | None) -> str:
 
 
 def columns_of(count: int) -> int:
-    """Number of frames side by side in a sheet of `count` frames."""
+    """Number of frames in a row of a sprite sheet of ``count`` frames."""
     return int(np.ceil(np.sqrt(count)))
 
 

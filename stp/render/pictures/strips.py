@@ -52,14 +52,14 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """A row of frames in a strip.
+    """A row of frames in a strip: of the context, the truth, or a model's predictions or errors.
 
     Attributes:
         name: title of the model; empty for context and truth.
-        kind: context, truth, prediction or error.
+        kind: ``context``, ``truth``, ``prediction`` or ``error``.
         frames: frame of each column, (H, W) or (H, W, 3).
         scale: colour scale of the row.
-        steps: step of each column, counted from the last context frame.
+        steps: step of each column, counted from the last context frame, which has step 0.
     """
 
     name: str
@@ -75,6 +75,13 @@ def scales(sample: SampleForecasts, variable: Variable) -> tuple[Scale, Scale]:
     The scale of values spans context and truth, so that models do not influence it. The scale of
     errors ends at their 99th percentile, but at most at the range of the truth, so that a diverged
     model does not make all others look perfect.
+
+    Args:
+        sample: the sample, with the forecasts of all models.
+        variable: the variable.
+
+    Returns:
+        scale of values and scale of errors.
     """
     frames = np.concatenate([sample.context, sample.truth])
     truth = [Panel("", sample.fields(frames, variable))]
@@ -143,7 +150,14 @@ def _over(timed: bool) -> float:
 
 
 def write(sample: SampleForecasts, out: Path) -> None:
-    """Draw a sample as strips, and write PNG and SVG; equal predictions give identical files."""
+    """Draw a sample as strips, and write the picture as PNG and as SVG.
+
+    Equal predictions give identical files.
+
+    Args:
+        sample: the sample, with the forecasts of all models.
+        out: path of the PNG file; the SVG file is written next to it, with the same stem.
+    """
     with paper_size():
         figure = draw(sample)
         save(figure, out, "")

@@ -32,7 +32,12 @@ from stp.render.direction import Direction
 
 
 def of_cell(database: Path, details: CellDetails) -> Grid:
-    """Make the page of a cell (one model on one dataset): data, scores, costs and provenance."""
+    """Make the page of a cell (one model on one dataset): data, scores, costs and provenance.
+
+    Args:
+        database: path of the results store.
+        details: all that the store has on the cell.
+    """
     cell = details.cell
     return Grid(
         name="cell",
@@ -64,9 +69,10 @@ def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Step]) -> Gr
     """Make the page of an artefact (a stored folder, such as trained weights) of several cells.
 
     Args:
-        database: the results store.
+        database: path of the results store.
         artefact: the artefact, with the cells made from it.
-        steps: list with one item: the artefact's costs, attempts and log.
+        steps: record of the artefact, with its costs, attempts and log; a list of one `Step`,
+            because `made_of` takes a list.
     """
     row = artefact.row
     recipe = json.loads(row.recipe)
@@ -97,7 +103,11 @@ def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Step]) -> Gr
 
 
 def of_missing(missing: Missing) -> Grid:
-    """Make the page of a planned evaluation without scores: where it stopped, and why."""
+    """Make the page of a planned evaluation without scores: where it stopped, and why.
+
+    Args:
+        missing: the evaluation, with the attempts at the artefact that it waits for.
+    """
     row = missing.row
     detail = f" ({row.detail})" if row.detail else ""
     attempts = [
@@ -134,7 +144,14 @@ def of_missing(missing: Missing) -> Grid:
 
 
 def whose(row: Planned) -> str:
-    """Describe where the data of a planned result come from, and by which protocol it is tested."""
+    """Describe the origin of the data of a planned result, and the protocol and scale of its test.
+
+    Args:
+        row: the planned result, with or without scores.
+
+    Returns:
+        a sentence, e.g. "Official data (release 2004), paper protocol, scale full."
+    """
     release = f" (release {row.release})" if row.release else ""
     return f"{row.source.capitalize()} data{release}, {row.protocol} protocol, scale " + (
         f"{row.scale}."
@@ -201,7 +218,7 @@ def _scores(scores: Sequence[RankedScoreRow], cell: CellRow) -> Section:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Format an interval; empty if an end is missing."""
+    """Format an interval, such as ``[0.91, 0.93]``; empty if an end is missing."""
     return "" if low is None or high is None else f"[{digits(low)}, {digits(high)}]"
 
 
@@ -227,13 +244,13 @@ def _reasons(scores: Sequence[RankedScoreRow]) -> Iterable[str]:
 def made_of(
     database: Path, steps: Sequence[Step], title: str = "Made of, and what it cost"
 ) -> Section:
-    """Make a section that lists the artefacts behind a result by stage.
+    """Make a section that lists the artefacts (stored folders) behind a result, one in each row.
 
-    It states what each of them cost and, below, their folders and logs.
+    A row has the stage of the artefact and what it cost. Notes below have folders and logs.
 
     Args:
         database: path of the results store.
-        steps: artefacts, each with its costs and attempts.
+        steps: records of the artefacts, each with its costs, attempts and log.
         title: heading of the section.
     """
     records = [

@@ -40,13 +40,13 @@ def is_reproduced(
 ) -> bool:
     """Whether one of the paper's tables of reproduced models has values of a cell.
 
-    A cell is one model on one dataset. It must be trained on the whole training split and tested on
-    the whole test split of the same dataset.
+    These are Tables 13-16 of PredBench. The cell must be trained on the whole training split and
+    tested on the whole test split of the same dataset.
 
     Args:
         key: key of the cell.
-        tables: name of the published table, by dataset.
-        models: pairs of the name of a published table and of a model in it.
+        tables: name of the dataset's table of reproduced models, by dataset.
+        models: all pairs of a published table and a model in it, both by name.
         names: names of models in the paper.
     """
     as_trained = key.trained_on == key.tested_on and key.train_subset == "all"

@@ -1,12 +1,16 @@
 """Judge the findings (statements) of a paper on our results and on its own numbers.
 
-Each finding is defined by a query on results.duckdb.
+A criterion is the condition under which a finding holds. It has parts, such as "no better than
+climatology from day 16 on". A part holds if enough comparisons of values agree with the finding.
+
+A finding is judged twice, on two sides: ``ours``, the values in the results store, and
+``published``, the numbers that the paper prints. Each finding is defined by a query on
+results.duckdb.
 
 A file in config/suites/<suite>/findings begins with YAML in comments (``-- ``): the title, the
 paper's sentences, the criterion in words and numbers, and the interpretation of vague words. Its
-query returns the evidence: a row for each comparison that the criterion needs, on our data and on
-the published numbers. `stp.render.tables.verdict` derives the verdict in the same way for every
-finding.
+query returns the evidence: a row for each comparison that the criterion needs, on both sides.
+`stp.render.tables.verdict` derives the verdict in the same way for every finding.
 """
 
 import textwrap
@@ -45,12 +49,12 @@ class Question:
     """A finding (a statement of a paper on its results), with the criterion that decides it.
 
     Attributes:
-        number: number of the finding in the paper.
+        number: number of the finding, at the beginning of the name of its file.
         title: the finding in a few words.
         paper: the paper's sentences.
         criterion: condition under which the finding holds, in words.
         reading: interpretation of vague words, and definition of fair comparisons.
-        sql: SQL query for the evidence and the verdict.
+        sql: SQL query for the evidence and the verdicts, with the columns of `Comparison`.
         path: file of the finding.
     """
 
@@ -69,22 +73,22 @@ class Comparison:
 
     Attributes:
         side: which values are compared: ``ours`` or ``published``.
-        verdict: verdict on the finding on this side.
+        verdict: verdict on the whole finding on this side, such as ``holds``.
         about: data and protocol of this side, in words.
-        part: part of the criterion, in words.
-        part_verdict: verdict on the part.
+        part: part of the criterion to which the comparison belongs, in words.
+        part_verdict: verdict on the part, such as ``not enough data``.
         yes, no: numbers of comparisons of the part that agree, and that disagree, with the finding.
         wanted: number of comparisons of the part that have to agree.
-        comparisons: number of comparisons of the part.
+        comparisons: number of all comparisons of the part.
         model: model with the value; None for the best of all models.
         tested: title of the test case.
-        metric: column heading of the paper.
-        value: first of the two compared values.
-        against: description of the second value.
-        other: second of the two compared values.
+        metric: heading of the paper's column that has the value.
+        value: first of the two compared values; None if missing.
+        against: description of the second value, such as another model.
+        other: second of the two compared values; None if missing.
         in_common: number of test clips behind both values; None if the finding does not state it.
         outcome: whether the comparison agrees with the finding; None if undecided.
-        remark: reason why the outcome is undecided.
+        remark: reason why the outcome is undecided, if known.
     """
 
     side: str
@@ -116,7 +120,7 @@ class Part(NamedTuple):
 
     Attributes:
         name: the part in words.
-        verdict: whether the part holds, in words.
+        verdict: ``holds``, ``does not hold``, ``not enough data`` or ``not comparable``.
         yes, no: numbers of comparisons that agree, and that disagree, with the finding.
         wanted: number of comparisons that have to agree.
         comparisons: number of all comparisons of the part.
@@ -136,10 +140,11 @@ class Finding:
 
     Attributes:
         question: the finding, as stated in its file.
-        evidence: all comparisons of the criterion.
-        verdicts: verdict (holds, does not hold, not enough data, or not comparable), by side.
+        evidence: all comparisons that the criterion needs, of both sides.
+        verdicts: verdict by side, ``ours`` or ``published``: holds, does not hold, not enough data,
+            not comparable, or nothing to compare.
         about: data and protocol in words, by side.
-        parts: parts of the criterion, by side.
+        parts: judged parts of the criterion, by side.
     """
 
     question: Question
@@ -187,6 +192,10 @@ def pick(questions: dict[int, Question], number: int) -> Question:
 
 def judge(database: Path, questions: Iterable[Question]) -> list[Finding]:
     """Judge whether findings (statements of a paper) hold: on values in a store and printed ones.
+
+    Args:
+        database: path of the results store.
+        questions: findings, as read from their files.
 
     Raises:
         StpError: the store is missing, was made by an older version, or a query is wrong.
@@ -238,28 +247,47 @@ def verdict_text(finding: Finding, side: str) -> str:
 
 
 def evidence(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
-    """Make a table of the evidence: column names, and a row for every comparison."""
+    """Make a table of the evidence on a finding: all comparisons with all their columns.
+
+    Returns:
+        names of the columns, which are the attributes of `Comparison`; and a row of values for each
+        comparison.
+    """
     return list(COLUMNS), [astuple(row) for row in finding.evidence]
 
 
 def parts(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
-    """Make a table of the criterion: column names, and a row for each part.
+    """Make a table of the parts of a finding's criterion, with their verdicts.
 
-    Parts have a row for our values and one for the published values.
+    The criterion is the condition under which the finding holds. A part holds if enough comparisons
+    of two values agree with the finding.
+
+    Returns:
+        names of the columns: side, part, verdict, yes, no, needed and comparisons (see `Part`); and
+        the rows. The first rows are the parts judged on our values (side ``ours``), the others the
+        parts judged on the numbers that the paper prints (``published``).
     """
     columns = ["side", "part", "verdict", "yes", "no", "needed", "comparisons"]
     return columns, [(side, *part) for side, of_side in finding.parts.items() for part in of_side]
 
 
 def for_people(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
-    """Make the table of `evidence` without the columns about parts of the criterion."""
+    """Make a short table of the comparisons behind a finding, to show below the table of `parts`.
+
+    It lacks the columns that are about the finding and the parts of its criterion, since these are
+    equal for many rows.
+
+    Returns:
+        names of the columns: side, model, tested, metric, value, against, other, in_common, outcome
+        and remark (see `Comparison`); and a row of values for each comparison.
+    """
     names = ["side", *COLUMNS[COLUMNS.index("model") :]]
     rows = [tuple(getattr(row, name) for name in names) for row in finding.evidence]
     return names, rows
 
 
 def heading(finding: Finding) -> str:
-    """Describe the finding and its verdicts in lines of text."""
+    """Describe a finding and its verdicts in lines of text, for the terminal."""
     question = finding.question
     lines = [f"Finding {question.number}: {question.title}", ""]
     for words in (f"The paper: {question.paper}", f"Criterion: {question.criterion}",
@@ -274,7 +302,7 @@ def heading(finding: Finding) -> str:
 
 
 def undecided(finding: Finding, side: str) -> list[str]:
-    """List the undecided comparisons, with a line for each reason.
+    """List the undecided comparisons of one side, with a line for each reason.
 
     Args:
         finding: the finding, with its evidence.
@@ -296,7 +324,7 @@ def undecided(finding: Finding, side: str) -> list[str]:
 
 
 def notable_comparisons(finding: Finding, side: str) -> list[str]:
-    """List the notable comparisons, with a line for each part of the criterion.
+    """List the notable comparisons of one side, with a line for each part of the criterion.
 
     These are the comparisons that disagree with the finding or, if a part has few comparisons, all
     decided ones.
@@ -360,7 +388,12 @@ def _number(value: float | None) -> str:
 
 
 def grid(findings: list[Finding], name: str) -> Grid:
-    """Lay out findings for readers: all verdicts, then each finding with its parts."""
+    """Lay out the page of findings: all verdicts, then each finding with its parts.
+
+    Args:
+        findings: the judged findings.
+        name: name of the table, such as ``findings``.
+    """
     other_data = sorted({f.about[OURS] for f in findings if f.about[OURS].startswith(NEVER)})
     return Grid(
         name=name,

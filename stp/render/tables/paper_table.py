@@ -1,4 +1,4 @@
-"""Write the table of a dimension: CSV and tidy CSV, and Markdown, LaTeX and HTML for readers.
+"""Write the table of a dimension: CSV and tidy CSV, and pages in Markdown, LaTeX and HTML.
 
 A final table exists only if all of its cells (one model on one dataset each) have scores. The
 finished part of an incomplete table is written to another folder, with reasons for the gaps.
@@ -56,14 +56,16 @@ def render_partial(manifest: Path, failures: Mapping[str, "Failure"], out_dir: P
 
     Args:
         manifest: path of the manifest with the cells of the tables.
-        failures: failed attempts to make a result, by path: that of the artefact (its folder
-            relative to the store, with or without the fingerprint at its end), or that of the cell
-            (its folder of scores relative to ``scores/``, without the fingerprint).
+        failures: records of failed attempts, by the folder of the artefact that was to be made,
+            relative to the store, as returned by `stp.run.failures.of_plan`. The folder may lack
+            the fingerprint at its end, for any version of the artefact. A key may also be the path
+            of a cell (see below).
         out_dir: folder of partial tables, not of final tables.
 
     Returns:
-        paths of the cells without scores: their folders of scores, relative to ``scores/`` and
-        without the fingerprint.
+        paths of the cells without scores, such as
+        ``predbench/short_term/convlstm/default/kth/all/kth/test/horizon-20/seed-0``. The path of a
+        cell is its folder of scores, relative to ``scores/`` in the store, without the fingerprint.
     """
     plan = load_manifest(manifest)
     collected = []
@@ -163,7 +165,14 @@ def _cell_path(plan: Manifest, cell: Cell) -> str:
 
 
 class PaperTable(NamedTuple):
-    """A table: rows, ranks and tests of the values and, for long forecasts, values by lead time."""
+    """The content of a table.
+
+    Attributes:
+        rows: rows of the table.
+        standings: for each row, ranks of its values and tests against the best, by column.
+        leads: rows and standings at each lead time; None unless the dimension is shown by lead
+            time.
+    """
 
     rows: list[Row]
     standings: Standings

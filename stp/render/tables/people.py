@@ -1,5 +1,7 @@
-"""Additions to tables about people: lengths and numbers of scenarios, methods without values, and
-differences between the paper and its code.
+"""Make additions to tables about people, such as numbers of scenarios.
+
+They are lengths and numbers of scenarios, methods without values, and differences between the paper
+and its code.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,13 +16,13 @@ from stp.plan.setting import setting_of
 
 
 class Counted(NamedTuple):
-    """Numbers of scenarios, people and episodes behind a row.
+    """Numbers of scenarios, people and episodes behind a row of a table.
 
     Attributes:
-        scenarios: number of scenarios of the test, which may overlap.
+        scenarios: number of scenarios of the test, which may overlap in time.
         people: number of people in the scenarios; a person in two scenarios counts twice.
-        episodes: number of episodes (groups of overlapping scenarios), which are independent of
-            each other.
+        episodes: number of episodes. An episode is a group of scenarios that overlap in time;
+            different episodes are independent of each other.
     """
 
     scenarios: int
@@ -31,6 +33,11 @@ class Counted(NamedTuple):
 def counted(cell: Cell) -> Counted:
     """Read the numbers of scenarios, people and episodes on which a predictor was tested.
 
+    An episode is a group of scenarios that overlap in time.
+
+    Args:
+        cell: results of the predictor in the test.
+
     Raises:
         StpError: the predictions have no receipt.
     """
@@ -39,7 +46,12 @@ def counted(cell: Cell) -> Counted:
 
 
 def lengths(manifest: Manifest, cell: Cell) -> str:
-    """Describe the numbers of observed and predicted positions: ``observe 6, predict 10 (4 s)``."""
+    """Describe the numbers of observed and predicted positions: ``observe 6, predict 10 (4 s)``.
+
+    Args:
+        manifest: manifest of the dimension, which has the time between positions.
+        cell: results of a predictor in a test.
+    """
     setting, tested = setting_of(cell.key.setting), cell.key.tested_on
     observe, predict = setting.get("observe", manifest.datasets[tested].context), setting["horizon"]
     return f"observe {observe}, predict {predict} ({predict * manifest.steps[tested]:.3g} s)"
@@ -48,10 +60,15 @@ def lengths(manifest: Manifest, cell: Cell) -> str:
 def absent_methods(
     manifest: Manifest, cells: list[Cell], published: Sequence[PublishedValue]
 ) -> Iterable[tuple[str, str]]:
-    """List methods with values in the paper but none in stp, each with the reason.
+    """List the methods that have values in the paper but none here, each with the reason.
 
     Args:
         manifest: manifest of the dimension, which states reasons in ``absent``.
+        cells: results of all models in one test.
+        published: published values of the dimension.
+
+    Returns:
+        pairs of the paper's name of a method and the reason.
     """
     computed = {manifest.published_names.of_model(cell.key) for cell in cells}
     printed = {value.model for value in beside(manifest, cells[0], published)}
@@ -64,8 +81,9 @@ def sections(manifest: Manifest) -> list[Section]:
     """Make a section on differences between a paper and the code of its authors.
 
     Returns:
-        a list with the section; empty if the suite declares no differences. For suites about
-        people, headings of columns name the protocols ``atlas-paper`` and ``strict``.
+        a list with the section, which has a row for each difference; empty if the suite declares
+        no differences. If the suite is about people, the headings of two columns name the protocols
+        ``atlas-paper`` (as released) and ``strict``.
     """
     deviations = manifest.deviations
     if not deviations:

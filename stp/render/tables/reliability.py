@@ -1,4 +1,8 @@
-"""Table and strip plot of training runs that differ only in the seed, beside published runs."""
+"""Make table and strip plot of training runs that differ only in the seed, beside published runs.
+
+Reliability is how little the scores of a model vary between such runs. PredBench shows it in
+Tables 17 and 18, and stp writes its table as ``reliability.csv``.
+"""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -49,10 +53,11 @@ class PublishedRuns:
     """Values of one metric in repeated training runs of one model, as printed in the paper.
 
     Attributes:
-        runs: printed value of each run.
-        std, pvalue: printed standard deviation and p value of the runs.
-        note: reason why the column is doubtful; else empty.
-        statistics: statistics by name, computed by stp from the printed, rounded runs.
+        runs: printed value of each run, as text.
+        std, pvalue: printed standard deviation and p value of the runs, as text.
+        note: reason why the printed values are doubtful; else empty.
+        statistics: statistics by name (see `describe_runs`), computed by stp from the printed,
+            rounded runs.
     """
 
     runs: tuple[str, ...]
@@ -67,10 +72,10 @@ class MetricRuns:
     """Values of one metric in repeated training runs of one model, with their statistics.
 
     Attributes:
-        name: heading of the column.
-        convention: name of the convention.
+        name: heading of the metric's column, such as ``SSIM``.
+        convention: name of the convention, such as ``ssim.range2``.
         runs: value of each seed, over all samples and lead times; None for a seed without a value.
-        statistics: statistics by name; empty unless every run has a value.
+        statistics: statistics by name (see `describe_runs`); empty unless every run has a value.
         published: runs printed in the paper; None if there are none.
     """
 
@@ -88,7 +93,7 @@ class RepeatedRuns:
     Attributes:
         row: table row with the means over all runs.
         seeds: seed of each run.
-        columns: runs in each column.
+        columns: values of all runs, for each metric.
     """
 
     row: Row
@@ -159,7 +164,7 @@ def _all_published(
 
 
 def read_column(values: Mapping[str, PublishedValue]) -> PublishedRuns:
-    """Make a column of published runs.
+    """Collect the published values of one metric of one model, and compute statistics of the runs.
 
     Args:
         values: printed values by their names: run1, run2, ..., std, pvalue.
@@ -225,7 +230,11 @@ def _metrics(
 
 
 def render_reliability(manifest: Path, out: Path) -> None:
-    """Write the table of runs as .csv, .md, .tex and .html, and the strip plot as .png and .svg.
+    """Write the table of repeated training runs, and draw the runs.
+
+    The table has, for each model and metric, the score of each run and statistics of their spread
+    over seeds, beside the paper's. It is written as .csv, .md, .tex and .html, the drawing (strip
+    plot) as .png and .svg.
 
     Args:
         manifest: path of the manifest (JSON list of the results that the table is made from).
@@ -435,12 +444,13 @@ def _legend(plan: Manifest, models: list[RepeatedRuns]) -> Iterable[str]:
 
 
 def draw(models: Sequence[RepeatedRuns], out: Path) -> None:
-    """Draw the runs: a row of panels for each model, a panel for each metric.
+    """Draw repeated training runs: a row of panels for each model, a panel for each metric.
 
     Published runs are drawn only beside runs on official data under the paper's protocol, because
     values on other data may have another magnitude.
 
     Args:
+        models: repeated runs of each model on each dataset.
         out: path of the PNG file; an SVG file is written next to it.
     """
     most = max(len(model.columns) for model in models)

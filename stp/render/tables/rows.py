@@ -36,7 +36,7 @@ class PrintedValue(NamedTuple):
     """A value printed in a paper.
 
     Attributes:
-        value: the value.
+        value: the value as a number.
         raw: text of the value as printed, with its standard deviation if there is one.
         note: reason why the value is doubtful; else empty.
         sd: printed standard deviation over test samples; None without one.
@@ -57,12 +57,13 @@ class Entry:
     Attributes:
         convention: name of the convention.
         part: part of the convention's values: variable, threshold, lead times or statistic.
-        n: number of samples behind the value; minimum over seeds.
+        n: number of samples behind the value, the minimum over seeds; None without a value.
         value: mean over seeds; None if there is a ``reason``.
-        low, high: ends of the 95 % interval over clusters, averaged over seeds.
-        clusters: number of clusters behind the interval.
+        low, high: ends of the 95 % interval over clusters, averaged over seeds; None without an
+            interval.
+        clusters: number of clusters behind the interval; None without an interval.
         seed_sd: sample standard deviation over seeds; None for fewer than two.
-        published: value in the paper, or None.
+        published: value in the paper; None if it prints none.
         difference: difference from the published value; None if the comparison is not fair.
         reason: reason why the value or its interval is missing; empty if both exist.
         sd: standard deviation over test samples (ddof 0), averaged over seeds; None if not scored.
@@ -92,12 +93,16 @@ class Row:
 
     Attributes:
         source: origin of the data: official, sample, synthetic or own.
+        scale: name of the scale.
+        protocol: name of the protocol, such as ``paper``.
         comparable: whether values may be compared with published values.
         leaky: whether training and test data share a video, person or period.
-        dataset, model: titles of dataset and model, with what distinguishes the row from others.
+        dataset, model: titles of dataset and model, with what distinguishes the row from others,
+            such as the setting.
         seeds: number of seeds; None for a deterministic model.
         samples: number of samples behind the values; the minimum if columns differ.
-        entries: value of each column, by heading.
+        entries: value of each column, by name of the column, such as ``SSIM`` or ``t2m WRMSE``.
+        notes: remarks on the row, such as reasons for missing values.
         cells: cells with scores, one for each seed.
         key: key of the cells without their seed.
         counted: numbers of scenarios, people and episodes; None for other tasks, and without
@@ -140,9 +145,11 @@ def overall(scores: pa.Table, lead: int | None = None) -> Overall:
     """Select the score rows that a table can show: one value of each cell, metric and part.
 
     A cell is one model on one dataset in one setting. A part is one variable, one threshold, or all
-    values together. Rows of single levels, or of both
-    a variable and a threshold, are left out. All values together have a value if there is a row
-    without variable, level and threshold, or if there is only one row.
+    of them together. Rows of a single level are left out, and rows of both a variable and a
+    threshold.
+
+    The part "all together" takes the row that has neither variable nor level nor threshold. If the
+    cell has only one row of the metric, the part takes this row, whatever it is of.
 
     Args:
         scores: collected score rows.
@@ -167,7 +174,7 @@ def overall(scores: pa.Table, lead: int | None = None) -> Overall:
 
 
 def gaps(manifest: Manifest, table: str, rows: pa.Table, scores: Overall) -> list[str]:
-    """Describe, in a line each, the results (cells) that a table lacks, wholly or in some columns.
+    """List the results (cells) that a table lacks, wholly or in some columns, in a line each.
 
     Args:
         manifest: manifest of the dimension, with all cells (one model on one dataset each).
@@ -200,9 +207,15 @@ def make_rows(
     published: Sequence[PublishedValue],
     absent: dict[CellKey, str],
 ) -> list[Row]:
-    """Make the rows of ``table`` in the order of the manifest's cells.
+    """Make the rows of a table, one for each model and test, averaged over seeds.
+
+    Rows are in the order of the manifest's cells. Methods that have only published values come
+    last.
 
     Args:
+        manifest: manifest of the dimension, with all cells (one model on one dataset each).
+        table: name of the table.
+        scores: rows selected by `overall`.
         published: values that the paper prints, to show beside ours.
         absent: reasons for missing scores, by key of the cell; the values of these cells are None.
     """

@@ -1,4 +1,7 @@
-"""Statistics of repeated runs of a model: spread, tests between halves, detectable differences.
+"""Compute statistics of repeated runs of a model: spread, tests, detectable differences.
+
+The tests compare one half of the runs with the other, although all are runs of the same model: a
+small p value would show that runs are not alike.
 
 ``std.population`` and ``p.larger`` reproduce Tables 17 and 18 of the PredBench paper (appendix
 C.3). The paper does not define them; they were identified by trying all splits of the printed runs.
@@ -40,7 +43,12 @@ MEANINGS = {
 
 
 def meaning(statistic: str) -> str:
-    """Explain a statistic, such as ``mdd.5``, in words."""
+    """Explain a statistic in words.
+
+    Args:
+        statistic: name of the statistic: a key of `MEANINGS`, or ``mdd.<seeds>``, such as
+            ``mdd.5``, the minimum detectable difference with 5 seeds per model.
+    """
     kind, _, seeds = statistic.partition(".")
     if kind == "mdd":
         return (
@@ -58,8 +66,17 @@ def describe_runs(runs: Sequence[float]) -> dict[str, float | None]:
         runs: at least four values, in the order of their seeds.
 
     Returns:
-        value by statistic, in the unit of the runs, except ``p.*`` and ``cv``. None if undefined: a
-        t-test if neither group has spread, ``cv`` if the mean is zero.
+        value by name of the statistic, in the unit of the runs:
+
+        - ``mean``, ``min``, ``max``, ``range``, ``std.population`` (divisor n) and ``std.sample``
+          (divisor n - 1) of the runs;
+        - ``ci95_low``, ``ci95_high``: ends of the 95 % interval of the mean;
+        - ``p.halves``: p value (no unit) of a t-test of the first half of the runs against the
+          second; ``p.alternating``: of the first, third, ... run against the others;
+          ``p.larger``: the larger of both. None if undefined (see `student`);
+        - ``cv``: coefficient of variation (no unit); None if the mean is zero;
+        - ``mdd.3``, ``mdd.5``, ``mdd.10``, and ``mdd`` of the number of runs: minimum detectable
+          difference between two models with so many seeds each (see `detectable_difference`).
     """
     values = np.asarray(runs, dtype=np.float64)
     mean, sample = float(values.mean()), _std(values, 1)
@@ -95,9 +112,15 @@ def _std(values: np.ndarray, ddof: int) -> float:
 
 
 def student(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """P value of Student's two-sided t-test with equal variances.
+    """Test whether two groups of runs have different means: Student's t-test with equal variances.
 
-    None if neither group has spread.
+    Args:
+        first: values of the first group, at least two.
+        second: values of the second group, at least two.
+
+    Returns:
+        the two-sided p value; None if all values of the first group are equal, and all of the
+        second, so that no variance can be estimated.
     """
     if all(min(group) == max(group) for group in (first, second)):
         return None
@@ -109,8 +132,9 @@ def student(first: Sequence[float], second: Sequence[float]) -> float | None:
 def detectable_difference(std: float, seeds: int) -> float:
     """Smallest true difference of two means that a t-test detects with a power of 80 %.
 
-    It is exact for normally distributed runs with equal standard deviations, by the noncentral t
-    distribution (Cohen, Statistical Power Analysis, chapter 2).
+    The test is two-sided, at a level of 5 %. The result is exact for normally distributed runs with
+    equal standard deviations, by the noncentral t distribution (Cohen, Statistical Power Analysis,
+    chapter 2).
 
     Args:
         std: standard deviation of the runs, the same for both models.

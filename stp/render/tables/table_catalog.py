@@ -40,7 +40,8 @@ class KnownTable(NamedTuple):
 
     Attributes:
         suite: title of the table's suite; empty if all suites have the table.
-        about: content of the table, and its place in the paper.
+        about: entry of the table in the configuration, with its content in a few words
+            (``about``) and its place in the paper (``printed``).
         is_dimension: whether the table is made from the scores of a dimension.
         from_store: whether the page is made from the results store, but not from a dimension.
     """
@@ -52,7 +53,7 @@ class KnownTable(NamedTuple):
 
 
 def tables() -> dict[str, KnownTable]:
-    """All tables by name, in the order of the benchmarks (suites); common tables come last."""
+    """All tables by name, in the order of the suites; tables that all suites have come last."""
     tables_of_suites = {
         name: KnownTable(
             suite.title,
@@ -70,7 +71,7 @@ def tables() -> dict[str, KnownTable]:
 
 
 def of_findings() -> set[str]:
-    """Names of the tables that judge papers' findings (statements on their results)."""
+    """Names of the tables that judge findings."""
     return {suite.findings for suite in read_suites().values() if suite.findings}
 
 
@@ -83,16 +84,20 @@ def needs_store(name: str) -> bool:
 
 
 def is_view(name: str) -> bool:
-    """Whether a table is a view of the results store."""
+    """Whether a table shows a view (stored SQL query) of the results store."""
     return isinstance(tables()[name].about, ViewTable)
 
 
 def listing(database: Path) -> list[tuple[str, ...]]:
-    """List all tables.
+    """List all tables, in a row each.
+
+    Args:
+        database: path of the results store.
 
     Returns:
-        for each table, its name, suite, place in the paper and content, ``yes`` or ``no`` for
-        whether it exists, and the command that shows it or, if it does not exist, makes it.
+        rows with the columns `LISTED`: name, suite, place in the paper and content of the table,
+        ``yes`` or ``no`` for whether it exists, and the command that shows it or, if it does not
+        exist, makes it.
     """
     lines: list[tuple[str, ...]] = []
     for name, table in tables().items():
@@ -106,7 +111,13 @@ def listing(database: Path) -> list[tuple[str, ...]]:
 
 
 def listing_grid(database: Path) -> Grid:
-    """Lay out the list of tables for readers."""
+    """Lay out the page that lists all tables, with a row for each.
+
+    Its columns are name, suite, place in the paper, content, and whether the table exists.
+
+    Args:
+        database: path of the results store.
+    """
     return Grid(
         name="tables",
         title="Tables",
@@ -180,8 +191,13 @@ def of_scores(
     Ranks and tests include all models of the table, even those that are not selected; p values are
     corrected within a dataset and column. A selection therefore changes no number.
 
+    Args:
+        name: name of the dimension, which is that of the table.
+        database: path of the results store.
+        selection: the part of the table to make.
+
     Returns:
-        the table for readers, and a line for each value with the columns
+        the page of the table, and a row for each value with the columns
         `stp.render.tables.tidy.HEADER`.
 
     Raises:
@@ -227,6 +243,10 @@ TYPES = dict.fromkeys(HEADER, pa.string()) | {
 def of_store(name: str, database: Path) -> Grid:
     """Make the page of a table of the whole store, such as findings or effects of conventions.
 
+    Args:
+        name: name of the table.
+        database: path of the results store.
+
     Raises:
         StpError: the store is missing or was made by an older version, or a query of the table is
             wrong.
@@ -245,6 +265,11 @@ def of_store(name: str, database: Path) -> Grid:
 def write(name: str, database: Path, out: Path) -> None:
     """Write the files of a table of the whole store: all rows as CSV, and pages beside it.
 
+    Args:
+        name: name of the table.
+        database: path of the results store.
+        out: path of the CSV file.
+
     Raises:
         StpError: the store is missing or was made by an older version, or a query of the table is
             wrong; nothing is written.
@@ -260,7 +285,10 @@ def write(name: str, database: Path, out: Path) -> None:
 
 
 def questions_of(name: str) -> "dict[int, Question]":
-    """Read the findings of a table of findings, by number.
+    """Read the findings that a table judges, by number.
+
+    Args:
+        name: name of a table of findings.
 
     Raises:
         StpError: the table is not a table of findings.

@@ -1,7 +1,11 @@
 """Derive, in SQL, the verdict on a finding (a statement of a paper) from its evidence.
 
-A part of a criterion holds if enough comparisons agree with the finding, fails if too many
-disagree, and is undecided otherwise. A finding holds if all of its parts hold.
+The evidence is comparisons of two values. The criterion of the finding has parts. A part holds if
+enough of its comparisons agree with the finding, fails if too many disagree, and is undecided
+otherwise. A finding holds if all of its parts hold.
+
+There are two sides, which are judged separately: our values (``ours``) and the numbers that the
+paper prints (``published``).
 """
 
 _JUDGED = """
@@ -63,15 +67,27 @@ ORDER BY side, part, tested, metric, model, against;
 def judged(query: str) -> str:
     """Wrap the query for a finding's evidence in the SQL that derives the verdict.
 
+    The query has a row for each comparison of two values, and these columns:
+
+    - ``side``: which values are compared: ``ours`` or ``published``;
+    - ``part``: part of the criterion, in words;
+    - ``needed``: number of comparisons of the part that have to agree with the finding;
+    - ``model``, ``tested``, ``metric``: what the first value is of;
+    - ``value``: first value;
+    - ``against``, ``other``: description of the second value, and the value;
+    - ``outcome``: whether the comparison agrees with the finding; NULL if undecided;
+    - ``fair``: of an undecided comparison, whether a missing value could decide it. If so, the part
+      is "not enough data", else "not comparable";
+    - ``remark``: reason why the comparison is undecided;
+    - ``bytes``: origin of our data, in words; NULL if not evaluated;
+    - ``comparable``: whether our values may be compared with the paper's;
+    - ``in_common``: number of test clips behind both values; the only optional column.
+
     Args:
-        query: query for the evidence, as in config/suites/<suite>/findings: a row for each
-            comparison. The required columns are `side`, `part`, `needed` (number of comparisons of
-            the part that have to agree), `model`, `tested`, `metric`, `value`, `against`, `other`,
-            `outcome` (whether the comparison agrees), `fair` (whether a missing value could decide
-            it), `remark`, `bytes` and `comparable` (origin of the values); `in_common`, the number
-            of test clips behind both values, is optional.
+        query: query for the evidence, as in config/suites/<suite>/findings.
 
     Returns:
-        a query for the same rows, with the verdicts on the part and on the side added.
+        a query for the same rows with the columns of `stp.render.tables.findings.Comparison`: these
+        add the verdict on the whole finding on that side, and the verdict and counts of the part.
     """
     return _JUDGED.replace("{evidence}", query.rstrip().removesuffix(";"))

@@ -1,7 +1,8 @@
 """Make a table from a view (a stored SQL query) of the results store.
 
-The CSV file has all rows. Because views may have thousands of rows, pages show only rows that meet
-a condition, in sections.
+A table is a CSV file, and a page in Markdown, HTML and LaTeX. The CSV file has all rows of the
+view. Because views may have thousands of rows, the page shows only those that meet a condition, in
+sections.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,12 +21,12 @@ from stp.render.tables.data_origin import DataUsed, data_used
 
 
 class Layout(NamedTuple):
-    """Layout of the pages that show a view (SQL query) of the results store.
+    """Layout of the Markdown, HTML and LaTeX pages that show a view of the results store.
 
     Attributes:
         title: heading of the page.
         sections: columns whose values become headings of sections.
-        pages: SQL condition on the rows of pages; empty for all rows.
+        pages: SQL condition that selects the rows of the view that pages show; empty for all rows.
     """
 
     title: str
@@ -35,14 +36,14 @@ class Layout(NamedTuple):
 
 @dataclass(frozen=True)
 class ViewRows:
-    """Rows of a view, with the meaning of its columns.
+    """Rows of a view (stored SQL query), with the meaning of its columns.
 
     Attributes:
         view: name of the view.
         about: meaning of a row.
         columns: meaning of each column, by name, in order.
         rows: all rows, sorted, with a value for each column.
-        on_pages: rows that meet the condition of the pages.
+        on_pages: those of the rows that pages show. Long views are shown in part (`Layout.pages`).
         data: origin and protocol of the data in the store.
     """
 
@@ -74,11 +75,13 @@ def render_view(database: Path, view: str, layout: Layout, out: Path) -> None:
 
 
 def read(database: Path, view: str, pages: str = "") -> ViewRows:
-    """Read all rows of a view, and the meaning of its columns.
+    """Read all rows of a view (stored SQL query), and the meaning of its columns.
 
     Args:
+        database: path of the results store.
         view: name of the view.
-        pages: SQL condition on the rows of pages; empty for all rows.
+        pages: SQL condition that selects the rows that pages show (`ViewRows.on_pages`); empty for
+            all rows.
 
     Raises:
         StpError: the store is missing or lacks the view, or the condition is not valid SQL.
@@ -106,10 +109,12 @@ def read(database: Path, view: str, pages: str = "") -> ViewRows:
 
 
 def grid(view_rows: ViewRows, layout: Layout, name: str) -> Grid:
-    """Lay out the page of a view for readers.
+    """Lay out a view (stored SQL query) as the page of a table.
 
     Args:
-        layout: sections and condition of the pages.
+        view_rows: rows of the view, of which `ViewRows.on_pages` are shown.
+        layout: title and sections of the page, and the condition that has selected its rows.
+        name: name of the table, which is that of its files.
 
     Raises:
         ConfigurationError: the view lacks a column that `layout.sections` names.

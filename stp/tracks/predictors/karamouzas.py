@@ -33,14 +33,15 @@ class Parameters:
     parameters it is about 1 N on a body of 80 kg, which has little effect.
 
     Attributes:
-        people: maximum number of people that are evaded at once: those with the earliest
+        people: maximum number of people that one person evades at once: those with the earliest
             collisions.
         safe: distance that people keep from each other, metres.
         near: distance up to which the force falls as 1 / D, metres (d_min of the released code).
         near_to_flat: length of the constant part, metres (d_mid).
         flat_to_end: length of the part that falls to 0, metres (d_max).
         strength: product of force and distance for D up to ``near``, newton metres (k).
-        obstacle_factor: factor of the force of obstacles (kara_scale).
+        obstacle_factor: force of an obstacle as a multiple of that of a person (kara_scale).
+        body: constants of a person's body, the same for all people: mass, radius, ...
     """
 
     people: int = 4

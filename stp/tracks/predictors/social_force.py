@@ -30,6 +30,7 @@ class Parameters:
         strength, strength_obstacle: force at contact, newtons (a, ao of the released code).
         range, range_obstacle: decay length, metres (b, bo).
         contact, contact_obstacle: contact force per overlap of bodies, newtons per metre (K, Ko).
+        body: constants of a person's body, the same for all people: mass, radius, ...
     """
 
     strength: float = 13.4

@@ -44,9 +44,9 @@ class Parameters:
     """Options of the network and of its training.
 
     Attributes:
-        hidden: size of a hidden state.
-        latents: number of modes, which are the components of the mixture.
-        radius: largest distance of neighbours, metres.
+        hidden: number of units of each hidden state.
+        latents: number of modes Z, which are the components of the predicted mixture.
+        radius: largest distance at which another person counts as a neighbour, metres.
         information: weight of the mutual information between latent variable and observation.
         mirrored: whether half of the people in each training step are mirrored; unsuitable where
             people keep to one side and the data are sufficient to learn this.
@@ -64,7 +64,11 @@ class Parameters:
 
 
 class Cvae(nn.Module):
-    """The network: maps observed velocities and neighbours to a mixture of Gaussians.
+    """The network: predicts where each person will be, as a mixture of Gaussians at each step.
+
+    Its inputs are the observed velocities and the neighbours of P people (see `tensors`). The
+    method `mixture` returns the log-probabilities of Z modes, (P, Z), and for each mode and each of
+    T future steps the mean, (P, Z, T, 2), and covariance, (P, Z, T, 3), of the person's position.
 
     Args:
         parameters: options of the network.
@@ -105,7 +109,7 @@ class Cvae(nn.Module):
             steps: number of future steps T.
 
         Returns:
-            means, (P, Z, T, 2), m/s, and covariances (xx, xy, yy), (P, Z, T, 3), m2/s2.
+            means, (P, Z, T, 2), m/s, and covariances (xx, xy, yy), (P, Z, T, 3), m²/s².
         """
         state = (self.begin(features)[:, None] + self.way.weight).tanh()
         people, ways, size = state.shape
@@ -299,7 +303,12 @@ def network(parameters: Parameters, dt: float) -> Cvae:
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained network, and the parameters of its training."""
+    """A trained network, with its options.
+
+    Attributes:
+        network: the network, in evaluation mode.
+        parameters: options of the network and of its training.
+    """
 
     network: Cvae
     parameters: Parameters
@@ -307,6 +316,10 @@ class Trained:
 
 def load(path: Path, parameters: Parameters) -> Trained:
     """Read the weights of a trained network.
+
+    Args:
+        path: path of the file of weights.
+        parameters: options with which the network was trained.
 
     Raises:
         StpError: the file cannot be read, or belongs to another network.
@@ -340,6 +353,9 @@ def predict(
         parameters: the trained network.
         obstacles: ignored.
         jitter: ignored, since the predictor draws its own samples (`draw`).
+
+    Returns:
+        mixtures of Gaussians of positions, for N people in S scenarios at each step.
     """
     rows = tensors(scenarios, parameters.parameters.radius)
     ways, _, means, covariances = parameters.network.mixture(rows, steps)
@@ -371,7 +387,7 @@ def draw(
     samples: int,
     seed: int,
 ) -> np.ndarray:
-    """Draw several predictions of N people in S scenarios: for each person a mode, then positions.
+    """Draw several predictions for N people in S scenarios: for each person a mode, then positions.
 
     The random numbers depend on the seed, the scenario's start frame and the person only.
 

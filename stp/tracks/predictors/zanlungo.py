@@ -36,6 +36,7 @@ class Parameters:
             code).
         range, range_obstacle: decay length, metres (b_z, b_zo).
         contact, contact_obstacle: contact force per overlap of bodies, newtons per metre (K, Ko).
+        body: constants of a person's body, the same for all people: mass, radius, ...
     """
 
     strength: float = 8.8
