@@ -212,9 +212,9 @@ def interleaving(
         clip: frames (T, C, H, W) in [0, 1]; this is clip 0.
         sequences: number of clips, including ``clip``.
         random: unused.
-        others: the other clips.
-        time: frame of the chosen clip: "kept", frame t; "own", the next one that was not yet taken
-            from this clip.
+        others: the other clips, numbered from 1, (T, C, H, W) each.
+        time: which frame is taken from a clip for frame t of the result: "kept", its frame t;
+            "own", its first frame that was not taken yet.
     """
     clips, n = (clip, *others), int(sequences)
     times = np.arange(len(clip))
@@ -227,11 +227,12 @@ def switching(
     """Switch to another clip after ``frames`` frames.
 
     Args:
-        clip: frames (T, C, H, W) in [0, 1].
+        clip: clip before the switch, (T, C, H, W) in [0, 1].
         frames: number of frames before the switch.
         random: unused.
-        others: one clip, to which the switch is made.
-        time: frames of this clip: "kept", those of the same time; "own", its first frames.
+        others: a single clip, the one after the switch, (T, C, H, W).
+        time: which frames of the other clip follow: "kept", those at the same times, from index
+            ``frames`` on; "own", its first ones.
     """
     n = int(frames)
     (other,) = others
@@ -248,7 +249,7 @@ class Distortion(NamedTuple):
         open_points: names of the choices that the paper leaves open, such as "border"; keys of
             `CHOICES`, which lists the possible values.
         is_temporal: whether the distortion changes the order of frames, not their pixels.
-        others: function from the intensity to the number of other clips.
+        others: function that maps the intensity to the number of other clips that are mixed in.
         weakens: whether a higher intensity is a weaker distortion.
     """
 
@@ -287,14 +288,16 @@ class Distorter:
         name: a key of `DISTORTIONS`, such as "gaussian_blur".
         intensity: strength of the distortion: its first parameter, such as ``sigma`` or ``swaps``.
         seed: seed of all random numbers.
-        chosen: choices where the paper leaves details open, such as ``{"border": "nearest"}``; by
-            default the first value in `CHOICES`.
+        chosen: choices where the paper leaves details open, such as ``border="nearest"``. The names
+            are those in the distortion's `Distortion.open_points`; the values, and the defaults
+            (the first ones), are listed in `CHOICES`.
 
     Attributes:
         others: number of other clips that each clip is mixed with.
 
     Raises:
-        StpError: an unknown name, point or choice, or an intensity out of range.
+        StpError: there is no distortion with this name, `chosen` has an unknown name or value, or
+            the intensity is out of range.
     """
 
     def __init__(self, name: str, intensity: float, seed: int = 0, **chosen: str) -> None:
@@ -317,7 +320,18 @@ class Distorter:
         self.others = self._of.others(intensity)
 
     def partners(self, count: int, number: int) -> np.ndarray:
-        """Indices of the clips that clip ``number`` of ``count`` clips is mixed with."""
+        """Choose the clips that one clip is mixed with.
+
+        Args:
+            count: number of all clips.
+            number: index of the one clip, from 0.
+
+        Returns:
+            indices of the chosen clips, int64 (others,).
+
+        Raises:
+            StpError: there are too few clips.
+        """
         if not self.others:
             return np.empty(0, np.int64)
         return partners(count, number, self.others, self._seed)
@@ -329,6 +343,9 @@ class Distorter:
             number: number of the clip, which its random numbers depend on.
             clip: frames of the clip, float32 (T, C, H, W) in [0, 1].
             others: the clips that `partners` chooses, of the same shape.
+
+        Returns:
+            a new array with the distorted clip, of the same shape.
         """
         random = generator(self._seed, number)
         more = (others,) if self.others else ()

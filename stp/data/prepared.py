@@ -26,7 +26,8 @@ class Prepared:
         folder: folder with ``frames.zarr`` and ``index.parquet``.
 
     Attributes:
-        attrs: attributes of the Zarr group: source, units, normalisation, phases, ...
+        attrs: attributes of the Zarr group, by name: source, units, normalisation, number of phases
+            (``phases``; see `Clips`), ...
         shape: (C, H, W) of one frame.
         context: number of context frames.
         horizon: number of lead times to predict.
@@ -64,11 +65,12 @@ class Prepared:
         Args:
             split: name of the split.
             subset: "all", or the name of a subset, which the index calls ``<subset>-<split>``.
-            interval: spacing of the frames of a clip, 1 in training.
+            interval: spacing of the frames that are read: 1 for all frames of a clip, as in
+                training, 2 for every second one.
 
         Raises:
             StpError: the split does not exist, or an interval above 1 is requested of random
-                windows.
+                windows or rendered clips.
         """
         split = split if subset == "all" else f"{subset}-{split}"
         splits = list(dict.fromkeys([*SPLITS, *self.index["split"]]))
@@ -149,11 +151,22 @@ class Clips:
     seed}``) have one row per video instead; a clip is a random window of it, a new one in each
     epoch.
 
+    Args:
+        prepared: the dataset.
+        split: name of the split in the index.
+        interval: spacing of the frames that are read: 1 for all frames of a clip, 2 for every
+            second one.
+
     Attributes:
-        index: rows of the split, numbered from 0: name of the clip, ``start`` (its first frame in
-            the data), ``stride`` and ``length`` at the interval, cluster, phase (`COLUMNS`); empty
-            if clips are rendered on demand.
+        index: a row for each clip (or video), numbered from 0; empty if clips are rendered on
+            demand. The columns are `COLUMNS`: ``split``; ``clip``, a name; ``start``, index of the
+            first frame in the store; ``stride``, number of stored frames from one frame that is
+            read to the next; ``length``, number of frames with this stride; ``cluster``; and
+            ``phase``, position of the first frame in a cycle, such as the calendar month, from 0.
         virtual: whether clips are rendered on demand, such as synthetic ones, and not stored.
+
+    Raises:
+        StpError: an interval above 1 is requested of random windows or rendered clips.
     """
 
     def __init__(self, prepared: Prepared, split: str, interval: int = 1) -> None:
@@ -204,9 +217,9 @@ class Clips:
         Args:
             rows: indices of B clips, 0..len-1, in any order.
             length: number of frames of a clip; by default context + horizon.
-            frames: numbers of the frames to read, from 0, ascending, (T,) or (B, T); all by
-                default.
-            epoch: epoch, which changes virtual clips and random windows.
+            frames: indices of the frames of a clip to read, from 0, ascending: the same for all
+                clips, (T,), or for each clip, (B, T); by default all of them.
+            epoch: epoch, from 0; each epoch has other virtual clips and random windows.
             out: array to read into; a new one by default.
 
         Returns:
@@ -249,7 +262,14 @@ class Clips:
         return clips
 
     def phases(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
-        """Phase of the first frame of each clip, int64 (B,): 0..phases-1, e.g. calendar month."""
+        """Phase of the first frame of each clip, int64 (B,): 0..phases-1, e.g. calendar month.
+
+        Args:
+            rows: indices of B clips, 0..len-1, in any order.
+
+        Raises:
+            IndexError: an index is out of range.
+        """
         numbers = self._checked(rows)
         if self.virtual:
             return np.zeros(len(numbers), np.int64)

@@ -131,14 +131,16 @@ class Tower(nn.Module):
         shape: (C, H, W) of a frame; padded where sides are not multiples of 8.
         widths: channels of the seven LSTMs; the first number is also that of the convolution before
             them.
-        masks: number of kernels; the frames convolved with them are mixed with the last frame and a
-            newly generated one.
-        kernel: side of a kernel, pixels.
-        all_kernels: whether each kernel has a mask. In the released code there is one mask less
-            than frames to mix, so the last kernel has no influence.
-        latent: number of channels of a latent variable that is concatenated to the narrowest layer.
-        striped: whether a latent vector of length n is concatenated to every layer as one channel;
-            row r of that channel has the value with index r modulo n.
+        masks: number of kernels, named after Tensor2Tensor's ``num_masks``. The next frame is an
+            average of the last frame, a newly generated one, and the last frame convolved with each
+            kernel, with masks as weights.
+        kernel: side of a kernel, pixels; odd.
+        all_kernels: whether all kernels have a mask, so that there are ``masks + 2`` masks. If not,
+            as in the released code, the last kernel has none, and no influence.
+        latent: number of channels of a latent variable that is concatenated to the narrowest layer,
+            as in SV2P; 0 for none.
+        striped: whether a latent vector of length n is concatenated to every layer as one channel,
+            as in SAVP; row r of that channel has the value with index r modulo n.
         smooth: whether to double resolutions by linear interpolation and a convolution, in place of
             a transposed convolution (`Up`).
     """
@@ -205,8 +207,8 @@ class Tower(nn.Module):
         Args:
             frame: latest frame, (B, C, H, W), in 0..1.
             memory: states of the LSTMs; None before the first frame.
-            latent: latent variable, (B, latent, H / 8, W / 8), or latent vector, (B, n); None for
-                networks without one.
+            latent: latent variable, (B, latent, H / 8, W / 8), or, if the tower is `striped`, a
+                latent vector, (B, n); None for networks without either.
 
         Returns:
             next frame, (B, C, H, W), in 0..1, and next memory.
@@ -312,11 +314,14 @@ class Model(ForecastModel):
         context: number of context frames.
         horizon: number of lead times in training; forecasts can have any number.
         widths: channels of the seven LSTMs.
-        masks: number of kernels.
-        kernel: side of the kernels, pixels.
-        all_kernels: whether each kernel has a mask; in the released code, the last kernel has none.
-        sampling_k: constant k of `shown_clips`; the share of true frames falls below a half after k
-            ln k iterations.
+        masks: number of kernels, named after Tensor2Tensor's ``num_masks``. The next frame is an
+            average of the last frame, a newly generated one, and the last frame convolved with each
+            kernel, with masks as weights.
+        kernel: side of a kernel, pixels; odd.
+        all_kernels: whether all kernels have a mask, so that there are ``masks + 2`` masks. If not,
+            as in the released code, the last kernel has none, and no influence.
+        sampling_k: constant k of `shown_clips`, which sets how fast the share of true frames among
+            the inputs falls in training: below a half after k ln k iterations.
 
     Raises:
         StpError: an option is out of range.
@@ -355,8 +360,8 @@ class Model(ForecastModel):
         The function remembers the frames that it gets; at first its memory is empty.
 
         Args:
-            latent: latent variable or vector of subclasses, an input at every frame (`Tower`); None
-                for CDNA, which has none.
+            latent: latent variable of SV2P, a subclass, which is an input at every frame, (B,
+                latent_channels, H / 8, W / 8); None for CDNA, which has none.
         """
 
         def step(frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
@@ -394,7 +399,14 @@ class Model(ForecastModel):
 def check_tower(
     widths: object, masks: object, kernel: object, all_kernels: object, sampling_k: object
 ) -> None:
-    """Refuse options of `Tower` that are out of range.
+    """Refuse options of `Model` that are out of range.
+
+    Args:
+        widths: must be seven whole numbers from 1.
+        masks: must be a whole number from 1.
+        kernel: must be an odd whole number from 1.
+        all_kernels: must be true or false.
+        sampling_k: must be a number from 0.
 
     Raises:
         StpError: an option is out of range.

@@ -13,8 +13,9 @@ from stp.models.model import ForecastModel
 class Model(ForecastModel):
     """Forecasts the mean of all training frames with the same phase, such as the calendar month.
 
-    A frame counts once for every clip that contains it. Each frame is one phase later than the
-    frame before.
+    A phase is a position in a cycle, counted from 0: with 12 phases in a year, the calendar month.
+    In training, each frame is one phase later than the frame before, and counts once for every clip
+    that contains it.
 
     Args:
         shape: (C, H, W) of a frame.
@@ -30,7 +31,7 @@ class Model(ForecastModel):
         self.register_buffer("means", torch.zeros(1, *shape))
 
     def fit(self, batches: Iterable[tuple[Tensor, Tensor]], phases: int) -> None:
-        """Compute the mean frame of each phase, with sums in float64.
+        """Compute the mean frame of each phase (position in a cycle), with sums in float64.
 
         The mean of a phase that never occurs in training is NaN.
 
@@ -49,13 +50,14 @@ class Model(ForecastModel):
     def forward(  # type: ignore[override]  # models with `needs_phase` get the phase
         self, frames: Tensor, horizon: int, phase: Tensor, interval: int = 1
     ) -> Tensor:
-        """Forecast the mean frame of each lead time's phase.
+        """Forecast, for each lead time, the mean training frame of its phase.
 
         Args:
             frames: context (B, T_in, C, H, W); only its length matters.
             horizon: number of lead times T.
-            phase: phase of the first context frames, int64 (B,).
-            interval: number of phases between two frames.
+            phase: phase of the first context frames, int64 (B,): their position in a cycle, from 0,
+                such as the calendar month.
+            interval: number of phases from one frame to the next.
 
         Returns:
             forecast, (B, T, C, H, W).
@@ -77,7 +79,18 @@ class Model(ForecastModel):
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> Any:
-        """Load the means of any number of phases, since that number is only known after fitting."""
+        """Load the mean frames of any number of phases, such as 12 calendar months.
+
+        That number is only known after the fit.
+
+        Args:
+            state_dict: stored weights, with ``means``, (phases, C, H, W).
+            strict: as in `torch.nn.Module.load_state_dict`.
+            assign: as in `torch.nn.Module.load_state_dict`.
+
+        Returns:
+            names of missing and unexpected weights.
+        """
         if "means" in state_dict:
             self.means = self.means.new_zeros(len(state_dict["means"]), *self.means.shape[1:])
         return super().load_state_dict(state_dict, strict, assign)

@@ -28,7 +28,11 @@ from stp.models.st_lstm import FORGET_BIAS
 
 
 class Eidetic3DLSTM(nn.Module):
-    """One layer, with its own memory c, which it recalls, and a memory m shared by all layers.
+    """One layer, with a memory c of its own, and a memory m shared by all layers.
+
+    Inputs and states are films: arrays with an axis of `window` times, along which kernels are as
+    long as the film. At each step, the layer recalls its memory c: it reads all earlier values of c
+    by attention.
 
     The input is x, the hidden state is h. Gates of the own memory are computed from x and h, and
     ``c' = norm(c + attention(past c)) + gate * new``. Gates of the shared memory are computed from
@@ -40,10 +44,11 @@ class Eidetic3DLSTM(nn.Module):
         channels: channels of an input frame.
         hidden: channels of all states.
         filter_size: side of the kernels, pixels; odd. Convolutions have no biases.
-        window: number of frames in a film.
+        window: number of times in a film.
         height: height of a state.
         width: width of a state.
-        attention: ``positions`` or ``released``, see `tokens`.
+        attention: how films are cut into the tokens of the attention: ``positions`` or
+            ``released``, see `tokens`.
     """
 
     def __init__(
@@ -77,11 +82,12 @@ class Eidetic3DLSTM(nn.Module):
         """Compute one time step.
 
         Args:
-            x: input film (B, channels, window, H, W).
+            x: input film (B, channels, window, H, W): the last `window` frames, or h of the layer
+                below.
             h: hidden state (B, hidden, window, H, W).
             c: own memory, with the same shape.
             m: shared memory from the layer below, with the same shape.
-            past: earlier own memories to recall, as tokens (B, N, hidden).
+            past: all earlier values of the own memory, as N tokens (see `tokens`), (B, N, hidden).
 
         Returns:
             h, c and m after this step.
@@ -116,7 +122,7 @@ def tokens(film: Tensor, attention: str = "positions") -> Tensor:
     """Make the tokens of the attention: (B, C, window, H, W) -> (B, window * H * W, C).
 
     Args:
-        film: memory or query, (B, C, window, H, W).
+        film: memory or query: an array with an axis of `window` times, (B, C, window, H, W).
         attention: ``positions``: token n contains all channels at position n, in the order of
             window, H, W. ``released``: token n contains C consecutive values from n * C on, in the
             order of C, window, H, W; these are mostly one channel at C neighbouring positions.
@@ -144,9 +150,9 @@ class Memory(NamedTuple):
 
     Attributes:
         frames: the last frames, as patches, (B, channels, H, W) each.
-        states: hidden state and own memory of each layer.
-        past: earlier own memories of each layer, as tokens (B, N, hidden).
-        shared: memory shared by all layers.
+        states: hidden state and own memory of each layer, (B, hidden, window, H, W) each.
+        past: for each layer, all earlier values of its own memory, as tokens (B, N, hidden).
+        shared: memory shared by all layers, (B, hidden, window, H, W).
     """
 
     frames: list[Tensor]
@@ -158,6 +164,8 @@ class Memory(NamedTuple):
 class Model(Recurrent):
     """Predicts frame t + 1 from the last frames and a memory.
 
+    Each layer recalls its memory: it reads all earlier values by attention.
+
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch_size`.
         context: number of context frames.
@@ -165,11 +173,13 @@ class Model(Recurrent):
         num_hidden: number of channels of each layer; all equal, because the layers share a memory.
         filter_size: side of the kernels, pixels; odd.
         patch_size: side of the square patches that become channels, pixels.
-        window: number of frames in a film; frames before the first one are zero.
+        window: number of the last frames that are the input of a step; those before the first frame
+            are zero. All states have an axis of this length, too.
         l1_weight: weight of the mean absolute error, which is added to the mean squared error.
-        attention: tokens of the recall. ``positions``: the channels at each position. ``released``:
-            as in OpenSTL and PredBench, where reshaping mixes channels with positions (`tokens`);
-            the recall then needs `window` times as many multiply-adds, with the same parameters.
+        attention: how memories are cut into the tokens of the attention. ``positions``: a token has
+            the channels at one position. ``released``: as in OpenSTL and PredBench, where reshaping
+            mixes channels with positions (`tokens`); the attention then needs `window` times as
+            many multiply-adds, with the same parameters.
         scheduled_sampling: options of `ScheduledSampling`, by name; others have their defaults.
 
     Raises:

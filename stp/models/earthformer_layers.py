@@ -65,11 +65,14 @@ def scores(q: Tensor, k: Tensor) -> Tensor:
 class DistanceBias(nn.Module):
     """Relative position bias: a learned number for each head and distance of row and column.
 
+    It is added to a matrix of attention scores, which has a row for each query and a column for
+    each key.
+
     Args:
-        rows: number of rows.
-        columns: number of columns.
-        reach: number of learned distances in each direction, with 0: a distance, the row index
-            minus the column index, must be within -(reach - 1)..reach - 1.
+        rows: number of rows (queries).
+        columns: number of columns (keys).
+        reach: number of learned distances in each direction, 0 included. A distance is the row
+            index minus the column index; it must be within -(reach - 1)..reach - 1.
         heads: number of heads.
     """
 
@@ -89,15 +92,16 @@ class DistanceBias(nn.Module):
 class AxialAttention(nn.Module):
     """Self-attention along one axis of a clip: time, height or width.
 
-    A position attends to the positions on its line along this axis (its cuboid) and, optionally, to
-    global vectors: learned vectors that represent the whole clip. A learned bias depends on
-    distance and head.
+    A position attends to the positions of its cuboid (its line along this axis, or a piece of it)
+    and, optionally, to global vectors: learned vectors that represent the whole clip. A learned
+    bias depends on distance and head.
 
     Args:
         width: number of channels C.
         axis: index of the axis, TIME, HEIGHT or WIDTH.
         length: length of the axis.
-        most: maximum length of a cuboid; longer lines are padded with zeros and cut into several.
+        most: maximum length of a cuboid; longer lines are padded with zeros and cut into several
+            cuboids.
         heads: number of heads; must divide `width`.
         drop: dropout probability.
         exchange: whether global vectors take part, which is impossible if lines are padded.
@@ -151,9 +155,15 @@ class AxialAttention(nn.Module):
 class Exchange(nn.Module):
     """Attention between positions and global vectors (Gao et al. 2022).
 
-    A position attends to all positions of its cuboid (a line of the clip) and, with a second query,
-    to the global vectors; both share one softmax. A vector attends to all positions and to all
-    vectors. The last layer has torch's default initial weights, as in the release.
+    A position attends to all positions of its cuboid (a line of the clip along one axis, or a piece
+    of it) and, with a second query, to the global vectors; both share one softmax. A vector attends
+    to all positions and to all vectors. The last layer has torch's default initial weights, as in
+    the release.
+
+    Args:
+        width: number of channels C.
+        heads: number of heads; must divide `width`.
+        drop: dropout probability.
     """
 
     def __init__(self, width: int, heads: int, drop: float) -> None:
@@ -172,7 +182,9 @@ class Exchange(nn.Module):
         """Compute scores and values of the global vectors for the positions of each cuboid.
 
         Args:
-            lines: normalised cuboids, (B, a, b, c, n, C): a * b * c cuboids of n positions each.
+            lines: normalised features of all cuboids, (B, a, b, c, n, C). A cuboid is a line of n
+                positions; a and b are the lengths of the other two axes of a clip, and c is the
+                number of cuboids from end to end of the axis.
             vectors: N normalised global vectors, (B, N, C).
 
         Returns:
@@ -186,7 +198,9 @@ class Exchange(nn.Module):
         """Compute updates of the global vectors, which are to be added to them.
 
         Args:
-            lines: normalised cuboids, see `read`.
+            lines: normalised features of all cuboids, (B, a, b, c, n, C). A cuboid is a line of n
+                positions; a and b are the lengths of the other two axes of a clip, and c is the
+                number of cuboids from end to end of the axis.
             vectors: N normalised global vectors, (B, N, C).
 
         Returns:
@@ -204,10 +218,15 @@ class Exchange(nn.Module):
 class CrossAttention(nn.Module):
     """Attention of every forecast frame to all frames of a memory at the same position.
 
-    The memory is the encoder's output for the context frames.
+    The memory is the encoder's output for the context frames. A learned bias, added to the scores
+    of the attention, depends on the head and on the distance in time (`DistanceBias`).
 
-    The bias has as many rows as in the authors' release, 2 (T_in + T_out) - 1, of which only T_in +
-    T_out - 1 are used.
+    Args:
+        width: number of channels C.
+        inputs: number T_in of frames in the memory.
+        outputs: number T_out of forecast frames.
+        heads: number of heads; must divide `width`.
+        drop: dropout probability.
     """
 
     def __init__(self, width: int, inputs: int, outputs: int, heads: int, drop: float) -> None:
@@ -216,16 +235,20 @@ class CrossAttention(nn.Module):
         self.norm = nn.LayerNorm(width)
         self.q = linear(width, width)
         self.kv = linear(width, 2 * width)
+        # As in the release, 2 (T_in + T_out) - 1 distances, of which T_in + T_out - 1 are used.
         self.bias = DistanceBias(outputs, inputs, inputs + outputs, heads)
         self.drop = nn.Dropout(drop)
         self.leave = nn.Sequential(linear(width, width, bias=True), nn.Dropout(drop))
 
     def forward(self, x: Tensor, memory: Tensor) -> Tensor:
-        """Compute an update of frames (B, T_out, H, W, C), to be added to them.
+        """Compute an update of the forecast frames, which is to be added to them.
 
         Args:
             x: features of the forecast frames, (B, T_out, H, W, C).
             memory: encoded context frames, (B, T_in, H, W, C).
+
+        Returns:
+            update, (B, T_out, H, W, C).
         """
         (q,) = split(self.q(self.norm(x).movedim(TIME, -2)), self.heads)
         k, v = split(self.kv(memory.movedim(TIME, -2)), self.heads, 2)
@@ -235,7 +258,12 @@ class CrossAttention(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """Residual feed-forward block: two linear layers with 4 C hidden channels."""
+    """Residual feed-forward block: two linear layers with 4 C hidden channels.
+
+    Args:
+        width: number of channels C.
+        drop: dropout probability.
+    """
 
     def __init__(self, width: int, drop: float) -> None:
         super().__init__()
@@ -259,11 +287,11 @@ class SelfBlock(nn.Module):
 
     Args:
         size: sizes (T, H, W) of the input.
-        frames: maximum number of frames of a cuboid.
+        frames: maximum number of frames of a cuboid (`AxialAttention`) along T.
         width: number of channels C.
         heads: number of heads.
         drop: dropout probability.
-        exchange: whether global vectors take part.
+        exchange: whether global vectors (`Exchange`) take part.
     """
 
     def __init__(
@@ -285,7 +313,15 @@ class SelfBlock(nn.Module):
         self.feed = nn.ModuleList(FeedForward(width, drop) for _ in size)
 
     def forward(self, x: Tensor, vectors: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
-        """Positions (B, T, H, W, C) and global vectors (B, N, C) -> both updated."""
+        """Update the features of all positions, and global vectors; shapes stay the same.
+
+        Args:
+            x: features of all positions, (B, T, H, W, C).
+            vectors: N global vectors, (B, N, C); None for none.
+
+        Returns:
+            both, updated.
+        """
         for attention, feed in zip(self.attention, self.feed, strict=True):
             change, vector_change = attention(x, vectors)
             x = feed(x + change)
@@ -298,7 +334,7 @@ class ReadBlock(nn.Module):
 
     Args:
         size: sizes (T_out, H, W) of the input.
-        frames: maximum number of frames of a cuboid in the self-attention.
+        frames: maximum number of frames of a cuboid (`AxialAttention`) in the self-attention.
         context: number T_in of frames in the memory.
         width: number of channels C.
         heads: number of heads.
@@ -336,7 +372,13 @@ class ReadBlock(nn.Module):
 
 
 class PatchMerge(nn.Module):
-    """Merges each patch into one position: normalises it, and maps it to `outputs` channels."""
+    """Merges each patch into one position: normalises it, and maps it to `outputs` channels.
+
+    Args:
+        inputs: number of channels of the input.
+        outputs: number of channels of the output.
+        scale: height and width of a patch.
+    """
 
     def __init__(self, inputs: int, outputs: int, scale: tuple[int, int]) -> None:
         super().__init__()
@@ -345,7 +387,7 @@ class PatchMerge(nn.Module):
         self.reduce = linear(inputs * math.prod(scale), outputs)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Merge patches: (B, T, H, W, C) -> (B, T, H / scale, W / scale, outputs)."""
+        """Merge patches: (B, T, H, W, C) -> (B, T, H / scale[0], W / scale[1], outputs)."""
         tall, wide = self.scale
         x = x.unflatten(WIDTH, (-1, wide)).unflatten(HEIGHT, (-1, tall))
         patches = x.transpose(3, 4).flatten(4)  # (B, T, H', W', tall * wide * C)
@@ -353,7 +395,13 @@ class PatchMerge(nn.Module):
 
 
 class Upsample(nn.Module):
-    """Increases the resolution: repeats positions, then applies a 3x3 convolution."""
+    """Increases the resolution: repeats positions, then applies a 3x3 convolution.
+
+    Args:
+        inputs: number of channels of the input.
+        outputs: number of channels of the output.
+        scale: factors by which height and width grow.
+    """
 
     def __init__(self, inputs: int, outputs: int, scale: tuple[int, int]) -> None:
         super().__init__()
@@ -364,14 +412,21 @@ class Upsample(nn.Module):
         nn.init.zeros_(self.conv.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Upsample frames: (B, T, H, W, inputs) -> (B, T, H * scale, W * scale, outputs)."""
+        """Upsample frames: (B, T, H, W, inputs) -> (B, T, H * scale[0], W * scale[1], outputs)."""
         tall, wide = self.scale
         x = x.repeat_interleave(tall, HEIGHT).repeat_interleave(wide, WIDTH)
         return _each_frame(self.conv, x)
 
 
 class Convolutions(nn.Sequential):
-    """Sequence of 3x3 convolutions, each with a norm of `groups` groups and a leaky ReLU."""
+    """Sequence of 3x3 convolutions, each with a group norm and a leaky ReLU.
+
+    Args:
+        inputs: number of channels of the input.
+        outputs: number of channels of the output.
+        number: number of convolutions.
+        groups: number of groups of the norms; must divide `outputs`.
+    """
 
     def __init__(self, inputs: int, outputs: int, number: int, groups: int) -> None:
         layers: list[nn.Module] = []

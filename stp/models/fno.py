@@ -33,8 +33,8 @@ class SpectralConvolution(nn.Module):
     Args:
         before: channels of the input.
         after: channels of the output.
-        modes: number of rows and of columns of the spectrum that are kept: rows with positive and
-            as many with negative frequency. On a small grid, fewer are kept.
+        modes: number of rows of the spectrum that are kept, for positive and for negative
+            frequencies each, and number of columns. On a small grid, fewer are kept.
     """
 
     def __init__(self, before: int, after: int, modes: tuple[int, int]) -> None:
@@ -62,7 +62,15 @@ class SpectralConvolution(nn.Module):
 
 
 class Layer(nn.Module):
-    """A spectral and a 1 x 1 convolution of the same input, added or concatenated."""
+    """A spectral and a 1 x 1 convolution of the same input, added or concatenated.
+
+    Args:
+        before: channels of the input.
+        after: channels of the output of each convolution.
+        modes: numbers of rows and of columns of the spectrum that are kept, as in
+            `SpectralConvolution`.
+        join: ``sum`` or ``concatenate``.
+    """
 
     def __init__(self, before: int, after: int, modes: tuple[int, int], join: str) -> None:
         super().__init__()
@@ -87,12 +95,15 @@ class Model(OneStep):
         shape: (C, H, W) of a frame, of any size.
         context: number of context frames, stacked as channels.
         horizon: number of lead times in training; forecasts can have any number.
-        channels: channels after lifting, then of each layer; the decoder has the same in reverse
-            order.
-        modes: number of Fourier modes in each direction that layers keep.
+        channels: number of channels after lifting, then of each layer; the decoder has the same
+            numbers in reverse order.
+        modes: numbers of rows and of columns of the spectrum that layers keep, as in
+            `SpectralConvolution`.
         join: ``sum`` (as released) or ``concatenate`` (as in the paper; layers then have twice as
             many channels).
-        output: ``fields``, or ``scrambled`` as in all published versions.
+        output: ``fields``, or ``scrambled`` to reproduce published scores: all published versions
+            permute the axes of the forecast by mistake, which mixes up channels, latitudes and
+            longitudes.
         predicts: output of the network: ``state``, the next frame, or ``change``, its difference
             from the latest frame.
 

@@ -23,8 +23,12 @@ MAPS = 3
 class DecoderBlock(nn.Module):
     """Doubles height and width of features, and appends three predicted channels.
 
-    The three channels are a coarse map in 0..1, also computed from the block's input. The next
-    block reads them together with the features.
+    The three channels are coarse maps in 0..1, also computed from the block's input. The next block
+    reads them together with the features.
+
+    Args:
+        before: number of channels of the input, including the maps of the previous block.
+        after: number of channels of the output, without the three maps.
     """
 
     def __init__(self, before: int, after: int) -> None:
@@ -42,7 +46,7 @@ class Decoder(nn.Sequential):
     """Maps features of the narrowest level to a frame, with several blocks and a convolution.
 
     Args:
-        channels: number of channels of each level of the encoder.
+        channels: number of channels of each level of the encoder, from the finest.
         out: number of channels C of a frame.
     """
 

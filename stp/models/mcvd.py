@@ -33,18 +33,15 @@ class Sampler:
 
     Attributes:
         name: ``ddpm``: each step draws from the posterior of Ho et al. 2020; ``ddim``: steps are
-            deterministic (Song et al. 2021), and only the initial noise is random. PredBench's
-            class DDIMSampler in fact uses ddpm.
+            deterministic (Song et al. 2021), and only the initial noise is random.
         steps: number of evaluations of the network, evenly spaced in the noise levels: 250 in the
             paper (PredBench, appendix D), 100 in the released configurations.
         clip: maximum absolute value of the clean frames that a step estimates, on the network's
             scale [-1, 1]; None for no limit.
         denoise: whether to remove, after the last step, the noise that the network estimates at the
-            last level. The release estimates the noise of level `steps` - 1 instead, and omits the
-            division by the square root of the signal share.
-        seed: seed, a whole number. The noise of a forecast depends only on the seed, the context
-            frames and the index of the forecast (its member); it does not depend on other clips of
-            the batch or on the number of forecasts.
+            last level.
+        seed: seed, a whole number from 0. The noise of a forecast depends only on the seed, the
+            context frames and the index of the forecast (its member).
     """
 
     name: Literal["ddpm", "ddim"] = "ddpm"
@@ -94,17 +91,22 @@ class Sampler:
             if following is not None:
                 x = x + math.sqrt(beta * (1 - next_share) / (1 - share)) * draw()
         if self.denoise:
+            # The release estimates the noise of level `steps` - 1, and does not divide.
             share = signal[chosen[-1]]
             x = (x - math.sqrt(1 - share) * noise_in(x, chosen[-1])) / math.sqrt(share)
         return x
 
 
 def signal_shares(levels: int, betas: Sequence[float]) -> list[float]:
-    """Share of signal in the variance at each noise level, from the noisiest.
+    """Compute the share of signal in the variance at each noise level, from the noisiest.
 
     A frame at a noise level is sqrt(share) times the clean frame plus sqrt(1 - share) times white
     noise. The share is the product of 1 - beta over this level and all less noisy ones; beta is
     linear in the level, from ``betas[0]`` to ``betas[1]``.
+
+    Args:
+        levels: number of noise levels.
+        betas: variance of the noise added at the noisiest and at the least noisy level.
     """
     shares: list[float] = np.cumprod(1 - np.linspace(betas[1], betas[0], levels))[::-1].tolist()
     return shares
@@ -132,13 +134,14 @@ class Model(ForecastModel):
         multipliers: channels of each resolution divided by `width`; H and W are halved from one
             resolution to the next.
         blocks: number of residual blocks per resolution in the encoder.
-        attention_widths: widths W of the resolutions with attention.
+        attention_widths: widths W of the resolutions with attention, in pixels, besides the lowest,
+            which always has it.
         spade_width: hidden channels of the normalisations.
         dropout: dropout probability.
         noise_levels: number of noise levels.
         betas: variance of the noise added at the noisiest and at the least noisy level.
         mask_context: probability that the context of a training clip is replaced by zeros.
-        data_range: normalised values that are mapped to -1 and 1.
+        data_range: the two normalised values that are mapped to -1 and 1.
         sampler: options of `Sampler`, by name; others have their defaults.
 
     Raises:
@@ -232,8 +235,9 @@ class Model(ForecastModel):
         return forecast[..., :height, :width]
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Half the squared error of the estimated noise, summed over pixels and frames, mean over
-        clips.
+        """Half the squared error of the estimated noise.
+
+        It is summed over all values of the forecast frames, and averaged over clips.
 
         Args:
             clip: context and later frames, (B, T_in + T_out, C, H, W).
@@ -293,7 +297,16 @@ class Model(ForecastModel):
         return errors
 
     def add_noise(self, clean: Tensor, index: Tensor, noise: Tensor) -> Tensor:
-        """Mix clean frames (B, ...) with white noise (B, ...) to the noise levels `index` (B,)."""
+        """Mix clean frames with white noise.
+
+        Args:
+            clean: frames without noise, (B, ...).
+            index: index of each clip's noise level, from the noisiest, (B,).
+            noise: white noise with the shape of `clean`.
+
+        Returns:
+            noisy frames, with the same shape.
+        """
         share = self.signal[index].reshape(-1, *[1] * (clean.dim() - 1))
         return share.sqrt() * clean + (1 - share).sqrt() * noise
 

@@ -71,7 +71,7 @@ class Spade(nn.Module):
     def modulation(self, context: Tensor) -> Modulation:
         """Context (B, T_in * C, H, W) at this resolution -> scale and offset, (B, channels, H, W).
 
-        Both stay the same over all sampling steps of a forecast, so they are computed once.
+        Both are computed once for all sampling steps of a forecast.
         """
         hidden = F.silu(self.enter(context))
         return self.factor(hidden), self.offset(hidden)
@@ -96,7 +96,11 @@ class Spade(nn.Module):
 
 
 class Resample(nn.Module):
-    """Halves or doubles the resolution with the binomial filter 1, 3, 3, 1 and zero padding."""
+    """Halves or doubles the resolution with the binomial filter 1, 3, 3, 1 and zero padding.
+
+    Args:
+        direction: ``down`` to halve, ``up`` to double.
+    """
 
     kernel: Tensor
 
@@ -299,8 +303,7 @@ class UNet(nn.Module):
     def modulations(self, context: Tensor) -> Iterator[tuple[Modulation, ...]]:
         """Yield the modulations of each stage, in the order in which `forward` uses them.
 
-        A modulation is the scale and the offset that the context determines for one normalisation.
-        They are computed once for a forecast and used in all of its sampling steps.
+        They are computed once for all sampling steps of a forecast.
 
         Args:
             context: context frames, stacked as channels, (B, T_in * C, H, W).

@@ -63,9 +63,10 @@ class ForecastModel(nn.Module, ABC):
             one lead time is drawn for each clip, only the frame at that lead time is read after the
             context, and `loss` and `outputs` get the lead times of the clips, int64 (B,). Empty if
             training runs use all frames.
-        criterion: sentence that describes the validation error, if it is not the squared error of
-            forecasts because a forecast takes too long. No forecast is then computed in training,
-            `validation_errors` returns this error, and ``train.loss`` is refused.
+        criterion: sentence that describes the validation error, for models whose forecasts take too
+            long to compute in training, such as diffusion models. No forecast is then computed in
+            training, `validation_errors` returns the described error, and ``train.loss`` is
+            refused. None: the squared error of forecasts.
         recompute: whether to recompute activations in the backward pass, with the same result, in
             place of storing them (``runtime.recompute``).
         whole_batch: batch to which the next clips belong, if they are a part of a batch
@@ -163,6 +164,10 @@ class ForecastModel(nn.Module, ABC):
         """Yield the forecast of `forward` in parts of consecutive lead times, (B, t, C, H, W).
 
         If a forecast is scored while it is computed, only one part is then in memory.
+
+        Args:
+            frames: context (B, T_in, C, H, W).
+            horizon: number of lead times of all parts together.
         """
         yield self(frames, horizon)
 
@@ -172,7 +177,13 @@ class ForecastModel(nn.Module, ABC):
         return type(self).parts is not ForecastModel.parts
 
     def begin_epoch(self, epoch: int) -> None:
-        """Hook that is called before each step with the index of its epoch, from 0."""
+        """Tell the model the epoch of the next training step; by default, this does nothing.
+
+        It is called before every step, so many times with the same epoch.
+
+        Args:
+            epoch: index of the epoch, from 0.
+        """
 
     def fit(self, batches: Iterable[tuple[Tensor, Tensor]], phases: int) -> None:
         """Fit the model in one pass over the training clips (``fit: closed_form``).
@@ -272,7 +283,8 @@ def require_shape(model: ForecastModel, result: object, shape: Sequence[int], me
 def try_forecast(model: ForecastModel, frames: Tensor, leads: int, **arguments: Any) -> None:
     """Check the shape of a forecast before a training run begins, without changing the model.
 
-    Models with a `criterion` are skipped, because their forecasts take too long.
+    Models with a `criterion` are skipped. They are those, such as diffusion models, whose forecasts
+    take so long that training runs do without them (`ForecastModel.criterion`).
 
     Args:
         model: the network.

@@ -37,7 +37,7 @@ but little memory."""
 
 
 class Maps(NamedTuple):
-    """Transform matrices of Winograd's filtering along one axis of frames.
+    """Transform matrices of Winograd's filtering, a fast convolution, along one axis of frames.
 
     A line of pixels is cut into t overlapping tiles, and each tile is transformed to n numbers, its
     coordinates. They are multiplied by the n coordinates of the filter, and the products are
@@ -107,11 +107,15 @@ def _tensor(rows: Sequence[Sequence[Fraction]]) -> Tensor:
 
 
 class Geometry:
-    """Linear transforms between frames and the coordinates of their tiles (see `Maps`).
+    """Linear transforms of frames for Winograd's filtering, a fast convolution.
+
+    A frame is cut into overlapping square tiles. Each tile is transformed to n * n numbers, its
+    coordinates, n along each axis (see `Maps`). In these coordinates, a convolution is a product of
+    matrices for each coordinate.
 
     Frames have the shape (B, C, H, W), or (B, O, H, W) after a convolution to O channels. Their
-    coordinates have the shape (n * n, tiles * B, channels): a tile has n coordinates along each
-    axis, so n * n in all, and ``tiles`` is the number of tiles of one frame.
+    coordinates have the shape (n * n, tiles * B, channels); ``tiles`` is the number of tiles of one
+    frame.
 
     Args:
         side: side of the filters, pixels, 3, 5 or 7; it determines n.
@@ -183,6 +187,8 @@ class Geometry:
 class Kernel:
     """Filters of a convolution, transformed once and applied to many frames.
 
+    The transform is that of Winograd's filtering (`Maps`), a fast convolution.
+
     Called with frames (B, C, H, W), it returns the convolved frames, (B, O, H, W). In the backward
     pass, it adds up the filters' gradient over all frames.
 
@@ -216,7 +222,8 @@ class Kernel:
         Args:
             geometry: transforms between frames and tiles.
             x: input of the application, (B, C, H, W).
-            gradient: gradient of the loss with respect to its result, (B, O, H, W).
+            gradient: gradient of the loss with respect to the result of the application, (B, O, H,
+                W).
         """
         task = torch._C._current_graph_task_id()
         if task != self.task:  # gradients left by an earlier backward pass
@@ -241,7 +248,7 @@ class Kernel:
 
         Returns:
             gradient, (n * n, C, O), for filters from C to O channels with n coordinates along
-            each axis (`Geometry`); None without any stored term.
+            each axis (`Geometry`); None if nothing was added (`add`).
         """
         self._multiply()
         gradient, self.gradient = self.gradient, None
@@ -288,8 +295,14 @@ class _Convolution(torch.autograd.Function):
 class RepeatedConv2d(nn.Conv2d):
     """Convolution that keeps height and width, for networks that apply it to many frames.
 
-    Inside the context manager `using`, it applies filters that were transformed beforehand, which
-    is faster; elsewhere it is an ordinary `nn.Conv2d`.
+    Inside the context manager `using`, it applies filters that were transformed beforehand for
+    Winograd's filtering, which is faster; elsewhere it is an ordinary `nn.Conv2d`.
+
+    Args:
+        inputs: number of channels of the input.
+        outputs: number of channels of the output.
+        side: side of the filters, pixels; odd.
+        bias: whether to add a learned number to each output channel.
     """
 
     kernel: Kernel | None = None
@@ -320,9 +333,14 @@ Kernels = dict[RepeatedConv2d, Kernel]
 
 
 def mapped_kernels(network: nn.Module) -> Kernels:
-    """Transform the filters of a network's `RepeatedConv2d` layers, for the function `using`.
+    """Transform the filters of a network's `RepeatedConv2d` layers for Winograd's filtering.
 
-    Only layers that become faster by it are included: large filters in float32 on a CPU.
+    Inside the context manager `using`, the layers apply the result, which is faster than to apply
+    the filters themselves. Only layers are included for which this is so: those with many weights,
+    in float32, on a CPU.
+
+    Args:
+        network: the network whose layers are looked for.
 
     Returns:
         transformed filters by layer; empty for compiled networks.
@@ -335,7 +353,7 @@ def mapped_kernels(network: nn.Module) -> Kernels:
 
 @contextmanager
 def using(kernels: Kernels) -> Iterator[None]:
-    """Context manager: let convolutions apply filters that were transformed beforehand.
+    """Context manager: let `RepeatedConv2d` layers apply filters transformed beforehand.
 
     Args:
         kernels: transformed filters by layer, from `mapped_kernels`; other layers are unchanged.

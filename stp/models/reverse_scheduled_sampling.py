@@ -17,13 +17,17 @@ from stp.core.options import require, whole
 
 @dataclass(frozen=True)
 class ReverseScheduledSampling:
-    """Probabilities that an input is the true frame, as functions of the training iteration.
+    """Two probabilities of true frames as inputs, one within the context and one after it.
+
+    Both depend on the training iteration. They are 1/2 until `start`; from then on, the first rises
+    to 1, and the second falls linearly to 0 at `stop`.
 
     Attributes:
-        start: first iteration at which the probabilities change; before, both are 1/2.
-        stop: first iteration at which context inputs are always true frames and later inputs never.
-        decay: number of iterations in which the probability that a context input is not the true
-            frame falls by a factor of e.
+        start: iteration at which the probabilities begin to change, from 0.
+        stop: iteration from which inputs within the context are always true frames, and inputs
+            after it never.
+        decay: constant of the rise, in iterations: one minus the probability within the context
+            falls by a factor of e in this number of iterations.
     """
 
     start: NonNegativeInt = 25_000
@@ -36,7 +40,14 @@ class ReverseScheduledSampling:
         require(ok, f"{where}.stop", self.stop, "a whole number, at least start")
 
     def probabilities(self, step: int) -> tuple[float, float]:
-        """Probabilities of the true frame within and after the context, at `step` (from 0)."""
+        """Compute the two probabilities that an input is the true frame.
+
+        Args:
+            step: training iteration, from 0.
+
+        Returns:
+            the probability within the context, and that after it.
+        """
         if step < self.start:
             return 0.5, 0.5
         if step >= self.stop:

@@ -43,7 +43,13 @@ LAYERS = (
 
 
 class Encoder(nn.Module):
-    """Maps two consecutive frames to the mean and log-variance of a latent vector."""
+    """Maps two consecutive frames to the mean and log-variance of a latent vector.
+
+    Args:
+        channels: number of channels C of a frame.
+        latent: length of the latent vector.
+        width: number of channels of the first layer.
+    """
 
     def __init__(self, channels: int, latent: int, width: int) -> None:
         super().__init__()
@@ -66,7 +72,11 @@ class Encoder(nn.Module):
 
 
 class Cell(nn.Module):
-    """LSTM cell for latent vectors with a forget bias of 1, as in TensorFlow."""
+    """LSTM cell for latent vectors with a forget bias of 1, as in TensorFlow.
+
+    Args:
+        size: length of a latent vector, and of the states.
+    """
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -130,7 +140,7 @@ def held(module: nn.Module) -> Iterator[None]:
 
 
 def adversarial(discriminator: nn.Module, real: Tensor, generated: Tensor) -> Tensor:
-    """Sum of the cross-entropy losses of a discriminator and of the generator.
+    """Compute the sum of the cross-entropy losses of a discriminator and of the generator.
 
     The first loss has gradients for the discriminator only, the second for the generator only, so
     that one optimiser step updates both (``gan_optimization: joint``).
@@ -139,6 +149,9 @@ def adversarial(discriminator: nn.Module, real: Tensor, generated: Tensor) -> Te
         discriminator: discriminator of videos.
         real: observed videos, (B, T, C, H, W).
         generated: generated videos, (B, T, C, H, W).
+
+    Returns:
+        the sum, a scalar.
     """
     logits = discriminator(torch.cat([real, generated.detach()]))
     labels = torch.cat([logits.new_full((len(real),), SMOOTHED), logits.new_zeros(len(generated))])
@@ -159,8 +172,15 @@ class Model(ForecastModel):
         shape: (C, H, W) of a frame in 0..1; padded where H or W are not multiples of 8.
         context: number of context frames.
         horizon: number of lead times in training; forecasts can have any number.
-        widths, masks, kernel, all_kernels, sampling_k: widths of the LSTMs, number and side of the
-            kernels, and share of true frames in training, as in `stp.models.cdna.Model`.
+        widths: channels of the seven LSTMs.
+        masks: number of kernels, named after Tensor2Tensor's ``num_masks``. The next frame is an
+            average of the last frame, a newly generated one, and the last frame convolved with each
+            kernel, with masks as weights.
+        kernel: side of a kernel, pixels; odd.
+        all_kernels: whether all kernels have a mask. If not, as in the released code, the last
+            kernel has none, and no influence.
+        sampling_k: constant k of `stp.models.cdna.shown_clips`, which sets how fast the share of
+            true frames among the inputs falls in training: below a half after k ln k iterations.
         latent: length of a latent vector.
         encoder_width: channels of the encoder's first layer.
         discriminator_width: channels of a discriminator's first layer.
@@ -169,11 +189,12 @@ class Model(ForecastModel):
             discriminator.
         gan_vae_weight: weight of the discriminator of reconstructed videos; 0 for no such
             discriminator.
-        kl_weight: final weight of the divergence of the latent vectors from white noise.
-        stages: three iterations: the first is ignored, the divergence has a weight from the second,
-            and its full weight from the third.
-        annealing: growth of this weight: ``linear``, or ``constant``: the full weight from the
-            second iteration of `stages` on.
+        stages: three iterations that ascend, as in SV2P. The first is ignored. From the second on,
+            the divergence of the latent vectors from white noise has a weight in the loss; from the
+            third on, its full weight.
+        kl_weight: full weight of the divergence.
+        annealing: growth of the weight between the second and the third iteration of `stages`:
+            ``linear``, or ``constant`` for the full weight from the second on.
         seed: seed of the latent vectors of forecasts.
 
     Raises:
@@ -247,8 +268,10 @@ class Model(ForecastModel):
         return torch.stack(outputs[-horizon:], dim=1)
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Sum of three losses: mean absolute error after the context, divergence and adversarial
-        loss, the last two weighted.
+        """Mean absolute error after the context, plus weighted divergence and adversarial losses.
+
+        The divergence is that of the latent vectors from white noise (`kl_weight`). Each of the two
+        discriminators has an adversarial loss (`gan_weight` and `gan_vae_weight`).
 
         Args:
             clip: context and later frames, (B, T_in + T_out, C, H, W).

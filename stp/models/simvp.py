@@ -20,7 +20,14 @@ from stp.models.recompute import run_block
 
 
 class ConvBlock(nn.Module):
-    """3x3 convolution, group norm and SiLU; optionally halves or doubles the resolution."""
+    """3x3 convolution, group norm and SiLU; optionally halves or doubles the resolution.
+
+    Args:
+        inputs: number of channels of the input.
+        outputs: number of channels of the output; even.
+        down: whether to halve height and width.
+        up: whether to double height and width.
+    """
 
     def __init__(self, inputs: int, outputs: int, *, down: bool = False, up: bool = False) -> None:
         super().__init__()
@@ -40,7 +47,12 @@ class ConvBlock(nn.Module):
 
 
 class Mixer(nn.Module):
-    """1x1, depth-wise 3x3 and 1x1 convolutions with `ratio` times as many hidden channels."""
+    """1x1, depth-wise 3x3 and 1x1 convolutions with a wider layer between them.
+
+    Args:
+        width: number of channels of input and output.
+        ratio: number of hidden channels divided by `width`.
+    """
 
     def __init__(self, width: int, ratio: float) -> None:
         super().__init__()
@@ -56,7 +68,10 @@ class Mixer(nn.Module):
 
 
 def draw(module: nn.Module) -> None:
-    """Draw new weights of all convolutions, normal with variance 2 / fan-out, and zero biases."""
+    """Draw new weights of all convolutions of a module, with variance 2 / fan-out.
+
+    The weights are drawn from a normal distribution with mean 0. Biases are set to zero.
+    """
     for layer in module.modules():
         if isinstance(layer, nn.Conv2d):
             fan_out = math.prod(layer.kernel_size) * layer.out_channels // layer.groups
@@ -68,13 +83,14 @@ def draw(module: nn.Module) -> None:
 class Block(nn.Module):
     """Residual attention and mixer, with batch norms and layer scales that start at 0.01.
 
-    If input and output widths differ, a 1x1 convolution follows.
+    If input and output widths differ, a 1x1 convolution follows. The initial weights of the mixer
+    are drawn by `draw`; all other layers keep those with which they were made.
 
     Args:
         inputs: number of channels of the input.
         outputs: number of channels of the output.
         ratio: hidden width of the mixer divided by its input width.
-        attention: attention module for `inputs` channels; its initial weights are not redrawn.
+        attention: attention module for `inputs` channels, with its initial weights.
     """
 
     def __init__(self, inputs: int, outputs: int, ratio: float, attention: nn.Module) -> None:
@@ -107,9 +123,9 @@ class SimVP(ForecastModel):
         horizon: number T_out of lead times of one block. If T_out < T_in, the first frames of a
             pass are used; if T_out > T_in, several passes are made, each from the latest T_in
             frames, also in training. Forecasts with more than T_out lead times are made in blocks.
-        hid_s: channels of encoder and decoder.
-        n_s: number of layers of the encoder, and of the decoder; every second layer changes the
-            resolution.
+        hid_s: number of channels of encoder and decoder; even.
+        n_s: number of layers of the encoder, and of the decoder; every second layer halves, or
+            doubles, height and width.
     """
 
     def __init__(
@@ -144,7 +160,12 @@ class SimVP(ForecastModel):
     def parts(self, frames: Tensor, horizon: int) -> Iterator[Tensor]:
         """Yield the forecast in parts of consecutive lead times.
 
-        A part has the shape (B, t, C, H, W); t is at most the horizon in training.
+        Args:
+            frames: context (B, T_in, C, H, W).
+            horizon: number of lead times of all parts together.
+
+        Yields:
+            a part, (B, t, C, H, W); t is at most the horizon in training.
         """
         context, count = frames, 0
         while count < horizon:
@@ -190,7 +211,14 @@ class SimVP(ForecastModel):
 
 
 def check_widths(hid_s: Any, hid_t: Any, n_s: Any, n_t: Any, mlp_ratio: Any) -> None:
-    """Refuse options of `SimVP` (widths and numbers of layers) that are out of range.
+    """Refuse widths and numbers of layers of a `SimVP` model that are out of range.
+
+    Args:
+        hid_s: number of channels of encoder and decoder; must be even, from 2.
+        hid_t: number of hidden channels of the blocks that mix frames; must be whole, from 1.
+        n_s: number of layers of the encoder, and of the decoder; must be even, from 2.
+        n_t: number of blocks that mix frames; must be whole, from 2.
+        mlp_ratio: hidden width of a mixer divided by its input width; must be a number from 1.
 
     Raises:
         StpError: an option is out of range.

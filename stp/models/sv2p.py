@@ -30,8 +30,8 @@ class Inference(nn.Module):
 
     Args:
         channels: number of channels of all frames of a clip together.
-        latent: channels of the latent variable.
-        widths: channels of the three layers.
+        latent: number of channels of the latent variable.
+        widths: numbers of channels of the three layers before the last.
     """
 
     def __init__(self, channels: int, latent: int, widths: Sequence[int]) -> None:
@@ -54,14 +54,15 @@ class Inference(nn.Module):
 
 
 def annealed(step: int, start: int, end: int, most: float, how: str) -> float:
-    """Weight of a divergence: 0 before `start`, then `most`, or rising linearly to `most`.
+    """Compute the weight of a divergence in the loss, which grows during training.
 
     Args:
         step: training iteration, from 0.
-        start: first iteration with a weight above 0.
+        start: iteration before which the weight is 0.
         end: iteration from which the weight is `most`.
         most: the final weight.
-        how: growth between `start` and `end`: ``linear``, or ``constant`` at once to `most`.
+        how: growth from `start` to `end`: ``linear``, from 0 to `most`; ``constant``, the weight is
+            `most` from `start` on.
     """
     if step < start:
         return 0.0
@@ -71,7 +72,7 @@ def annealed(step: int, start: int, end: int, most: float, how: str) -> float:
 
 
 def divergence(mean: Tensor, log_variance: Tensor) -> Tensor:
-    """Kullback-Leibler divergence of normal distributions from the standard normal distribution.
+    """Compute the divergence (Kullback-Leibler) of normal distributions from the standard one.
 
     Args:
         mean: mean of each value, (B, ...).
@@ -85,7 +86,14 @@ def divergence(mean: Tensor, log_variance: Tensor) -> Tensor:
 
 
 def check_annealing(stages: object, kl_weight: object, annealing: object, seed: object) -> None:
-    """Refuse options of the three training stages that are out of range.
+    """Refuse options of the latent variable's training that are out of range.
+
+    Args:
+        stages: iterations at which stages of the training begin; must be three whole numbers from
+            0 that ascend.
+        kl_weight: final weight of the divergence in the loss; must be a number from 0.
+        annealing: growth of the weight; must be ``linear`` or ``constant`` (see `annealed`).
+        seed: seed of the latent variables of forecasts; must be a whole number from 0.
 
     Raises:
         StpError: an option is out of range.
@@ -109,15 +117,25 @@ class Model(cdna.Model):
         shape: (C, H, W) of a frame in 0..1; padded where H or W are not multiples of 8.
         context: number of context frames.
         horizon: number of lead times in training; forecasts can have any number.
-        widths, masks, kernel, all_kernels, sampling_k: widths of the LSTMs, number and side of the
-            kernels, and share of true frames in training, as in `stp.models.cdna.Model`.
-        latent_channels: channels of the latent variable; 0 for none, as in CDNA.
-        latent_widths: channels of the inference network.
-        stages: three iterations: the inference network is used from the first, the divergence has a
-            weight from the second, and its full weight from the third.
-        kl_weight: final weight of the divergence.
-        annealing: growth of the weight: ``linear`` (as in the paper), or ``constant``: the full
-            weight from the second iteration of `stages` on.
+        widths: channels of the seven LSTMs.
+        masks: number of kernels, named after Tensor2Tensor's ``num_masks``. The next frame is an
+            average of the last frame, a newly generated one, and the last frame convolved with each
+            kernel, with masks as weights.
+        kernel: side of a kernel, pixels; odd.
+        all_kernels: whether all kernels have a mask. If not, as in the released code, the last
+            kernel has none, and no influence.
+        sampling_k: constant k of `stp.models.cdna.shown_clips`, which sets how fast the share of
+            true frames among the inputs falls in training: below a half after k ln k iterations.
+        latent_channels: number of channels of the latent variable; 0 for none, as in CDNA.
+        latent_widths: numbers of channels of the three layers of the inference network, which
+            estimates the latent variable from the whole clip.
+        stages: three iterations that ascend. From the first on, training uses the inference
+            network; before, the latent variable is white noise. From the second on, the divergence
+            of the latent variable from white noise has a weight in the loss; from the third on, its
+            full weight.
+        kl_weight: full weight of the divergence.
+        annealing: growth of the weight between the second and the third iteration of `stages`:
+            ``linear`` (as in the paper), or ``constant`` for the full weight from the second on.
         seed: seed of the latent variables of forecasts.
 
     Raises:
@@ -189,7 +207,9 @@ class Model(cdna.Model):
         return roll(following, frames, context, context + horizon - 1)[:, -horizon:]
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared error of the frames after the context, plus weighted divergence.
+        """Mean squared error after the context, plus weighted divergence from white noise.
+
+        The divergence is that of the latent variable; its weight grows as `stages` says.
 
         Args:
             clip: context and later frames, (B, T_in + T_out, C, H, W).

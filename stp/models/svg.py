@@ -43,8 +43,9 @@ class Encoder(nn.Module):
 
     Args:
         channels: number of channels of a frame.
-        widths: number of channels of each resolution; H and W are halved after each resolution.
-        sides: height and width of the lowest resolution.
+        widths: number of channels of each resolution, from the finest; H and W are halved after
+            each resolution.
+        sides: height and width after the last halving.
         code: length of the code.
         batch_norm: whether layers have a batch norm.
     """
@@ -80,7 +81,14 @@ class Encoder(nn.Module):
 class Decoder(nn.Module):
     """Maps a code, and the encoder's features of an earlier frame, to a frame in 0..1.
 
-    The first layer always has a batch norm, as in both releases.
+    The first layer always has a batch norm, as in the authors' release and in Tensor2Tensor.
+
+    Args:
+        channels: number of channels of a frame.
+        widths: number of channels of each resolution, from the finest, as in `Encoder`.
+        sides: height and width before the first doubling.
+        code: length of the code.
+        batch_norm: whether the other layers have a batch norm.
     """
 
     def __init__(
@@ -108,7 +116,15 @@ class Decoder(nn.Module):
         self.leave = nn.ConvTranspose2d(widths[0], channels, 3, padding=1)
 
     def forward(self, code: Tensor, kept: Sequence[Tensor]) -> Tensor:
-        """Code (B, code) and features of each resolution -> frame (B, C, H, W)."""
+        """Map a code and the features of an earlier frame to a frame.
+
+        Args:
+            code: code of the frame, (B, code).
+            kept: features of an earlier frame at each resolution, from `Encoder`, finest first.
+
+        Returns:
+            frame, (B, C, H, W), in 0..1.
+        """
         x = self.enter(code[:, :, None, None])
         for stage, skip in zip(self.stages, reversed(kept), strict=True):
             x = stage(torch.cat([F.interpolate(x, scale_factor=2.0), skip], dim=1))
@@ -152,13 +168,16 @@ class LSTM(nn.Module):
 def divergence(
     mean: Tensor, log_variance: Tensor, other_mean: Tensor, other_log_variance: Tensor
 ) -> Tensor:
-    """Kullback-Leibler divergence of normal distributions, summed over n, averaged over the batch.
+    """Compute the Kullback-Leibler divergence of one normal distribution from another.
 
     Args:
         mean: mean of the first distribution, (B, n).
         log_variance: log-variance of the first distribution, (B, n).
         other_mean: mean of the second distribution, (B, n).
         other_log_variance: log-variance of the second distribution, (B, n).
+
+    Returns:
+        scalar: sum over the n values, averaged over the batch.
     """
     ratio = (log_variance - other_log_variance).exp()
     apart = (mean - other_mean).square() / other_log_variance.exp()
@@ -167,6 +186,10 @@ def divergence(
 
 class Model(ForecastModel):
     """Predicts the code of the next frame, and decodes it with features of the last context frame.
+
+    A code is a vector that represents a frame. The next code depends on the last one and on a
+    random latent vector. The latent vector is drawn from the posterior, a distribution that knows
+    the next frame, or from the prior, which does not.
 
     In forecasts, latent vectors of forecast frames are drawn from the prior, and those of context
     frames from the posterior (see `seen`). They depend only on the clip, the seed and the member.
@@ -177,8 +200,8 @@ class Model(ForecastModel):
         horizon: number of lead times in training; forecasts can have any number.
         prior: ``fixed``: white noise (SVG-FP, called SVP-FP in the FVD paper); ``learned``: an LSTM
             that reads the earlier frames (SVG-LP).
-        widths: channels of each resolution: four resolutions for 64 x 64 pixels, five for 128 x
-            128.
+        widths: number of channels of each resolution, from the finest: four resolutions for 64 x 64
+            pixels, five for 128 x 128.
         code: length of the code of a frame.
         latent: length of a latent vector.
         hidden: width of the LSTMs.
@@ -186,9 +209,9 @@ class Model(ForecastModel):
         posterior_depth: number of cells of the posterior, and of a learned prior.
         batch_norm: whether all layers have batch norms, as in the authors' release; in
             Tensor2Tensor only one layer has.
-        kl_weight: weight of the divergence between posterior and prior, summed over frames.
+        kl_weight: weight of the divergence of the posterior from the prior in the loss.
         last_skip: whether the decoder uses features of the last context frame, as in the paper and
-            Tensor2Tensor; if not, of the frame before, as in the authors' release.
+            Tensor2Tensor; if not, it uses those of the frame before, as in the authors' release.
         seen: latent vectors of context frames in forecasts. ``drawn``: drawn from the posterior, as
             in the paper and the release of SVG-LP; ``mean``: mean of the posterior, as in the
             release of SVG-FP; ``prior``: drawn from the prior, as in Tensor2Tensor.
@@ -289,7 +312,8 @@ class Model(ForecastModel):
     def loss(self, clip: Tensor, step: int) -> Tensor:
         """Mean squared errors plus weighted divergences, summed over all frames except the first.
 
-        All inputs are true frames; the posterior also sees the frame to predict.
+        The divergence is that of the posterior from the prior. All inputs are true frames; the
+        posterior also sees the frame to predict.
 
         Args:
             clip: context and later frames, (B, T_in + T_out, C, H, W).

@@ -23,6 +23,9 @@ class Attention(nn.Module):
     ``sigmoid(W2 relu(W1 mean(x)))``, one number per channel. Initial weights are torch's defaults,
     unlike in SimVPv2's attention, because OpenSTL and PredBench create this module after the
     block's initialiser has run.
+
+    Args:
+        width: number of channels of input and output.
     """
 
     def __init__(self, width: int) -> None:
@@ -45,17 +48,20 @@ class Attention(nn.Module):
 
 
 def change_divergence(forecast: Tensor, truth: Tensor, temperature: float = 0.1) -> Tensor:
-    """Divergence between changes of frames (differential divergence regularisation, equation 5).
+    """Compute how far predicted changes between frames diverge from the true ones (equation 5).
 
-    A softmax converts the change from each frame to the next to a distribution over all values of a
-    frame. The result is the Kullback-Leibler divergence of the forecast's distribution from that of
-    the truth; as in the released code, it is the mean over terms, which is far smaller than their
-    sum. It is 0 for fewer than 3 frames.
+    The paper calls this the differential divergence regularisation. A softmax converts the change
+    from each frame to the next to a distribution over all values of a frame. The result is the
+    Kullback-Leibler divergence of the forecast's distribution from that of the truth. As in the
+    released code, it is the mean over terms, which is far smaller than their sum.
 
     Args:
         forecast: forecast frames, (B, T, C, H, W).
         truth: true frames, (B, T, C, H, W).
         temperature: temperature of the softmax.
+
+    Returns:
+        divergence, a scalar; 0 for fewer than 3 frames.
     """
     if forecast.shape[1] < 3:
         return forecast.new_zeros(())
@@ -80,7 +86,8 @@ class Model(SimVP):
         n_s: number of layers of the encoder, and of the decoder; even.
         n_t: number of temporal blocks, >= 2.
         mlp_ratio: hidden width of the mixers divided by their input width.
-        change_weight: weight of the differential divergence (`change_divergence`) in the loss.
+        change_weight: weight in the loss of the divergence between predicted and true changes of
+            frames (`change_divergence`), from 0.
 
     Raises:
         StpError: an option is out of range.
@@ -110,7 +117,10 @@ class Model(SimVP):
         self.change_weight = change_weight
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared error of the forecast, plus weighted divergence of its changes.
+        """Mean squared error of the forecast, plus `change_weight` times a divergence of changes.
+
+        This is the Kullback-Leibler divergence between predicted and true changes from frame to
+        frame, after a softmax (see `change_divergence`).
 
         Args:
             clip: context and later frames, (B, T_in + T_out, C, H, W).

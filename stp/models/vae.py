@@ -37,8 +37,9 @@ class Model(OneStep):
         channels: number of channels of each level; H and W are halved from level to level.
         latent: length of a code.
         bounded: whether means are within -1..1 and variances at least 1, as in the released code.
-        kl_weight: weight in the loss of the divergence from a standard normal distribution; with 1,
-            the loss is the evidence bound for errors of variance 1.
+        kl_weight: weight in the loss of the divergence of codes from a standard normal
+            distribution; with 1, the loss is proportional to the negative evidence lower bound for
+            normal errors of variance 1, up to a constant (see `drawn_forecast`).
         predicts: output of the network: ``state``, the next frame, or ``change``, its difference
             from the latest frame.
         seed: seed of the codes of forecasts.
@@ -104,7 +105,12 @@ class Model(OneStep):
         return F.mse_loss(forecast.float(), future) + divergence
 
     def drawn_forecast(self, frames: Tensor, horizon: int, values: int) -> tuple[Tensor, Tensor]:
-        """Draw a forecast with torch's generator, and compute the loss's divergence term.
+        """Draw a forecast with torch's generator, and compute the divergence term of the loss.
+
+        The term is ``2 * kl_weight * D / values``. D is the Kullback-Leibler divergence of a code's
+        distribution from the standard normal one, summed over the code, and averaged over clips and
+        lead times. The factor 2 is due to the mean squared error, to which the term is added: the
+        evidence lower bound has half the sum of squares, which is the mean times ``values / 2``.
 
         Args:
             frames: context (B, T_in, C, H, W).
@@ -112,8 +118,7 @@ class Model(OneStep):
             values: number of compared values in a frame.
 
         Returns:
-            the forecast, (B, horizon, C, H, W), and the term, a scalar >= 0: `kl_weight` times
-            twice the divergence of a code per compared value, averaged over clips and lead times.
+            the forecast, (B, horizon, C, H, W), and the term, a scalar >= 0.
         """
         divergences: list[Tensor] = []
 

@@ -1,6 +1,6 @@
 """Read and write network features of videos, ``seen.parquet``.
 
-The file has a row for each video, and a column for each part of the features.
+The file has a row for each video, and a column for each kind of features (a part).
 """
 
 from collections.abc import Sequence
@@ -26,17 +26,20 @@ PARTS = {
     "lpips": "LPIPS of predicted and true frames",
     "entropy": "entropy of the classes of predicted frames, nats (mean)",
 }
-"""Columns. ``mse``, ``cosine`` and ``lpips`` need the true future, and ``entropy`` a classifier;
-they are NaN without these. For a network of clips, all except ``ssa`` are NaN."""
+"""Kinds of features, which are columns of the file, with descriptions. Maps are feature maps of the
+network; (released) and (written) distinguish the paper's code from its text. ``mse``, ``cosine``
+and ``lpips`` need the true future, and ``entropy`` a classifier; they are NaN without these. For a
+network of clips, all except ``ssa`` are NaN."""
 
 
 @dataclass(frozen=True)
 class NetworkFeatures:
-    """Features that a network computed from V videos.
+    """Features that a network computed from V videos, of several kinds.
 
     Attributes:
-        parts: features by their names in `PARTS`, such as ``lpips``, float32 (V, D) each.
-        names: the parts that a measure uses, in order.
+        parts: features by kind (key of `PARTS`), such as ``lpips``, float32 (V, D) each, where D
+            depends on kind and network.
+        names: the kinds that a measure of quality uses, in its order.
     """
 
     parts: dict[str, np.ndarray]
@@ -49,7 +52,7 @@ def write(folder: Path, videos: Sequence[str], parts: dict[str, np.ndarray]) -> 
     Args:
         folder: folder of the results of one network.
         videos: names of the videos, in the order of the rows.
-        parts: features by their names in `PARTS`, such as ``lpips``, (number of videos, number of
+        parts: features by kind (key of `PARTS`), such as ``lpips``, (number of videos, number of
             features) each.
     """
     columns = {
@@ -63,15 +66,18 @@ def write(folder: Path, videos: Sequence[str], parts: dict[str, np.ndarray]) -> 
 
 
 def read(folder: Path, videos: Sequence[str], names: Sequence[str]) -> NetworkFeatures:
-    """Read some parts of ``seen.parquet``.
+    """Read features of some kinds from ``seen.parquet``.
 
     Args:
         folder: folder of the results of one network.
         videos: names of the videos that the rows should have, in order.
-        names: some of `PARTS`.
+        names: kinds of features to read, at least one: keys of `PARTS`, such as ``mse``.
+
+    Returns:
+        the features of these kinds, with a row for each video.
 
     Raises:
-        StpError: a part is unknown, the file is damaged, or has other videos.
+        StpError: a kind is unknown, none is given, the file is damaged, or has other videos.
     """
     path = Path(folder) / SEEN
     unknown = [name for name in names if name not in PARTS]

@@ -20,11 +20,11 @@ def identical(answers: Mapping[str, Mapping[Q, A]]) -> list[list[str]]:
     """Find raters who gave the same answers to the same questions and may be one person.
 
     Args:
-        answers: for each rater, the choice or score by question or video.
+        answers: by name of the rater, the answers (choices or scores), by question or video.
 
     Returns:
-        groups of names, sorted; raters with fewer than `FEWEST_ALIKE` (5) answers are in no group,
-        since few answers may be equal by chance.
+        groups of two or more names. Raters with fewer than `FEWEST_ALIKE` (5) answers are in no
+        group, since few answers may be equal by chance.
     """
     groups: dict[frozenset[tuple[Q, A]], list[str]] = {}
     for rater, ratings in sorted(answers.items()):
@@ -34,7 +34,14 @@ def identical(answers: Mapping[str, Mapping[Q, A]]) -> list[list[str]]:
 
 
 def identical_text(groups: Iterable[Sequence[str]]) -> str:
-    """Sentence about groups of raters found by `identical`; empty without groups."""
+    """Describe groups of raters who gave the same answers as each other, in a sentence.
+
+    Args:
+        groups: names of the raters in each group, from `identical`.
+
+    Returns:
+        the sentence; empty without groups.
+    """
     listed = "; ".join(", ".join(raters) for raters in groups)
     return f"raters who gave identical answers, and each count: {listed}" if listed else ""
 
@@ -43,7 +50,7 @@ def assignment(videos: int, raters: int, ratings: int, seed: int) -> list[np.nda
     """Deal videos to raters, so that each video has equally many ratings.
 
     Args:
-        videos: number of videos; 300 in the study of PVQA.
+        videos: number of videos; 300 in the study of the PVQA paper.
         raters: number of raters; 50 in that study.
         ratings: number of ratings of each video; 20 in that study.
         seed: seed of the assignment and of the orders.

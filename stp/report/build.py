@@ -86,7 +86,8 @@ def write_report(
     Args:
         database: path of the results store.
         out: path of the HTML file.
-        pictures: number and largest total size of the pictures; by default those of `Pictures`.
+        pictures: limits of the number and the total size of pictures; None for the defaults of
+            `Pictures`.
         report: callback for the progress.
 
     Raises:
@@ -106,7 +107,7 @@ def write_report(
 
 
 def page(pieces: Mapping[str, object]) -> str:
-    """The HTML of the page, with its data and scripts.
+    """Make the text of the report, a single HTML file with data, style and scripts.
 
     Args:
         pieces: data that the scripts read, by name: lists, dicts or dataclasses, written as JSON.

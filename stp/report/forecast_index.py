@@ -8,7 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ShownMetric:
-    """A metric of single samples: heading, exact definition (convention) and variable."""
+    """A metric of single samples, whose values are shown beside pictures.
+
+    Attributes:
+        title: heading of the values.
+        convention: name of the exact definition, such as ``ssim.range2``.
+        variable: name of the variable; empty for all channels together.
+    """
 
     title: str
     convention: str
@@ -29,16 +35,17 @@ class ShownSample:
 
     Attributes:
         rule: name of the rule that chose the sample.
-        number: index of the test sample.
+        number: index of the sample in the test, from 0.
         why: the rule in words.
         clip: name of the clip.
         times: times of context and lead times, in words.
-        gaps: for each model, the reason why pictures are missing; empty if there are pictures.
+        gaps: for each model, the reason why it has no pictures; an empty text if it has some.
         remarks: for each model, a remark on its forecast; may be empty.
         scales: for each variable, two colour scales, of values and of errors, each as lowest value,
-            highest value, and colours.
+            highest value, and name of a colour map.
         metrics: metrics whose values are shown beside the pictures.
-        scores: for each model and each of `metrics`, the values at all lead times.
+        scores: for each model and each of `metrics`, the values at all lead times; None if they are
+            missing.
         piece: name of the block of data in the page that has the pictures.
     """
 
@@ -57,18 +64,20 @@ class ShownSample:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownEvaluation:
-    """A test in which models were compared, in the list of forecasts of the page.
+    """A test in which models were compared, in the page's list of forecasts.
 
-    It has no pictures, for a reason, unless it is a `PicturedEvaluation`.
+    An object of this class itself has no pictures, and says why. A test with pictures is a
+    `PicturedEvaluation`.
 
     Attributes:
         dimension: name of the table that the test belongs to, such as ``short_term``.
         case: name of the test, such as ``kitti-caltech``.
         tested: title of the test for readers, such as ``KITTI -> Caltech``.
-        dataset: name of the dataset.
-        origin: origins of the data (official, synthetic, ...) of its results.
-        gap: reason why there are no pictures; empty with pictures.
-        samples: samples with pictures.
+        dataset: name of the test dataset.
+        origin: origins of the data behind the results (official, synthetic, ...), without
+            repetitions, each as values by name of the column in the results store.
+        gap: reason why there are no pictures; empty in a `PicturedEvaluation`.
+        samples: samples with pictures; empty without pictures.
     """
 
     dimension: str
@@ -93,13 +102,15 @@ class PicturedEvaluation(ShownEvaluation):
         pitch: horizontal and vertical distance from one frame of a sheet to the next, in pixels.
         columns: number of columns in the sheet of the context, and in sheets of lead times.
         aspect: width of a frame divided by its height.
-        coast: index of the coastline in the page; None for data that are not on a map.
-        is_picture: whether values are colours.
+        coast: index of the coastline in the page's list of coastlines; None for data that are not
+            on a map.
+        is_picture: whether values are brightness or colours.
         context: number of context frames.
         leads: number of lead times.
         channels: number of channels of the data.
         variables: variables that can be chosen.
-        models: label, key and origin of the data of each model, in the order of lists by model.
+        models: for each model, its label, name, variant and seed, and the origin of its data (as in
+            `origin`). Lists with an item for each model have this order.
     """
 
     look: str
@@ -122,8 +133,8 @@ class VariableSheets:
     """Sheets (pictures of several frames) of one variable, as data URIs.
 
     Attributes:
-        context: context frames.
-        truth: true frames.
+        context: sheet of the context frames.
+        truth: sheet of the true frames.
         models: two sheets of each model, forecast and errors, by label of the model.
     """
 

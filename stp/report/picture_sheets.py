@@ -109,7 +109,16 @@ def errors(
 
 
 def levels(fields: np.ndarray, scale: Scale) -> np.ndarray:
-    """Levels 1..255 of values between the limits of a scale, 0 for NaN and infinity."""
+    """Convert values to levels, to which the page applies a colour map.
+
+    Args:
+        fields: values of any shape.
+        scale: colour scale, from `scale.low` (level 1) to `scale.high` (level 255). Finite values
+            beyond these limits get the level of the nearer limit.
+
+    Returns:
+        levels, uint8, of the same shape; 0 for NaN and infinity.
+    """
     part = (fields.astype(np.float64) - scale.low) / (scale.high - scale.low)
     is_finite = np.isfinite(part)
     level = 1 + np.rint(np.clip(np.where(is_finite, part, 0.0), 0, 1) * 254)
@@ -117,7 +126,11 @@ def levels(fields: np.ndarray, scale: Scale) -> np.ndarray:
 
 
 def colours(name: str) -> str:
-    """The colours of a colour map for levels 1..255, as six hexadecimal digits each."""
+    """The colours of a colour map for levels 1..255, as six hexadecimal digits each.
+
+    Args:
+        name: name of a matplotlib colour map.
+    """
     table = mpl.colormaps[name](np.linspace(0, 1, 255))[:, :3]
     return bytes(np.rint(table * 255).astype(np.uint8).ravel()).hex()
 
@@ -184,7 +197,7 @@ class Coast:
 
 
 def coast(sample: SampleForecasts) -> Coast | None:
-    """The coastline of a map; None for other data."""
+    """The coastline for a sample on a map; None for other data."""
     if sample.lat is None or sample.lon is None or min(len(sample.lat), len(sample.lon)) < 2:
         return None
     lon, lat = coastline(float(sample.lon.min()) - 1.0)

@@ -43,11 +43,16 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     """Query the values of all cells (one model on one dataset each), and what they were made from.
 
     Returns:
-        ``values``: a row for each value, with the index of its cell in ``core.cells`` of the page
-        and of its metric and variable in ``parts``. ``artefacts``: a row for each artefact (folder
-        that a stage wrote), with the indices of its ``inputs`` and of its raw files (``lock``,
-        -1 without any). ``behind``: indices of the artefacts behind each cell. ``locks``: a row
-        for each set of raw files. ``first_files``: the first three files of each set.
+        lists by name, which refer to each other by index, from 0.
+
+        ``parts``: a row for each metric's exact definition with variable, level, threshold and lead
+        times. ``values``: a row for each value, with two indices: ``cell``, that of its cell in the
+        list ``cells`` of `stp.report.core.data`, and ``part``, that of its row in ``parts``.
+        ``artefacts``: a row for each artefact (folder that a stage wrote), with the indices of the
+        artefacts that are its ``inputs``, and the index in ``locks`` of its raw files (``lock``; -1
+        without any). ``behind``: for each cell, the indices of the artefacts that it was made from.
+        ``locks``: a row for each set of raw files. ``first_files``: the first three files of each
+        set.
     """
     numbers, parts = cells(database), Numbers(PART)
     keys, behind = len(CELL_KEYS), len(CELL_KEYS) + len(PART)

@@ -17,12 +17,13 @@ PART = ("convention", "variable", "level", "threshold", "leads")
 
 
 class Numbers:
-    """Numbers tuples (keys of rows) in the order of their first occurrence.
+    """Numbers keys of rows, from 0, in the order of their first occurrence.
 
-    The page stores each tuple once, and rows refer to it by its number.
+    A key is a tuple of the values that identify something, such as those in the columns ``model``
+    and ``dataset``. The page stores each key once; rows have its number, its index, in place of it.
 
     Args:
-        names: names of the tuples' items, such as ``model`` and ``dataset``.
+        names: names of the columns of a key.
     """
 
     def __init__(self, names: tuple[str, ...]) -> None:
@@ -30,26 +31,33 @@ class Numbers:
         self._numbers: dict[tuple[object, ...], int] = {}
 
     def of(self, values: tuple[object, ...]) -> int:
-        """The index of a tuple, from 0; a new tuple gets the next index."""
+        """The index of a key, from 0; a new key gets the next index.
+
+        Args:
+            values: the key, with a value for each column.
+        """
         return self._numbers.setdefault(values, len(self._numbers))
 
     def columnar(self) -> Columnar:
-        """All tuples by columns, in the order of their indices."""
+        """All keys as a table by columns, with a row for each key, in the order of indices."""
         return by_columns(list(self.names), list(self._numbers))
 
 
 def cells(database: duckdb.DuckDBPyConnection) -> Numbers:
-    """Number the cells (results of one model on one dataset) of the store, in its order.
+    """Number the cells (results of one model on one dataset) in the order of the store.
 
-    `Numbers.of` gives the index of a cell in the page for its key, the values of `CELL_KEYS`.
+    Returns:
+        the indices of cells by key, a tuple of the values of the columns `CELL_KEYS`. They are also
+        the indices in the list of cells that the page has.
     """
     return _numbered(database, CELL_KEYS, "")
 
 
 def evaluations(database: duckdb.DuckDBPyConnection) -> Numbers:
-    """Number the evaluations (groups of results that are ranked together), in the store's order.
+    """Number the evaluations (groups of results ranked together) in the order of the store.
 
-    `Numbers.of` gives the index of an evaluation for the values of its columns, `ALIKE`.
+    Returns:
+        the indices of evaluations by key, a tuple of the values of the columns `ALIKE`.
     """
     return _numbered(database, ALIKE, f"GROUP BY {', '.join(ALIKE)}")
 

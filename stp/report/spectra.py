@@ -32,10 +32,11 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     """Compute spectra, averaged over samples, then over seeds, from sums stored beside the scores.
 
     Returns:
-        ``lines``: a line for each model and test, with ``cells`` (indices of the results of all
-        seeds), ``leads`` (the first and the last lead time), and for each of these ``forecast`` and
-        ``truth``: power by wavenumber from 1 on. ``unread``: reason why spectra cannot be read, by
-        index of the first of these results.
+        ``lines``: an item for each model and test, with ``cells`` (index of the cell of each seed
+        in the page's list of cells), ``leads`` (the first and the last lead time), ``forecast`` and
+        ``truth`` (for each of these lead times, the power by wavenumber, from 1 on). ``unread``:
+        for models and tests whose spectra cannot be read, the reason, by the index of the first
+        seed's cell.
 
     Raises:
         StpError: the store is older than the code.

@@ -46,10 +46,11 @@ class ShownModel:
     Attributes:
         label: label of the model in legends.
         model: name of the model.
-        cell: index of the cell in the page.
+        cell: index of the model's cell in the page's list of cells.
         samples: number of samples of each prediction.
-        calibrated_here: whether the model is shown when the page opens: those calibrated on the
-            test dataset, at most seven; the first seven of all if none was.
+        calibrated_here: whether the model is shown when the page opens. Named after the rule: these
+            are at most seven models that were calibrated on the test dataset. If none was, the
+            first seven of all models are shown.
         mean: mean error over scenarios at each lead time, in metres.
         low: first quartile of the errors over scenarios at each lead time, in metres.
         high: third quartile of the errors over scenarios at each lead time, in metres.
@@ -70,7 +71,7 @@ class ShownScenario:
     """A scenario that is drawn.
 
     Attributes:
-        number: index of the scenario in the test.
+        number: index of the scenario in the test, from 0.
         name: title of the scenario.
         people: number of people in the scenario.
         measure: value by which the scenario was chosen, in words.
@@ -84,16 +85,17 @@ class ShownScenario:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownTest:
-    """A test of predictors of people's paths, in the list of trajectories of the page.
+    """A test of predictors of people's paths, in the page's list of trajectories.
 
-    It has no drawings, for a reason, unless it is a `DrawnTest`.
+    An object of this class itself has no drawings, and says why. A test with drawings is a
+    `DrawnTest`.
 
     Attributes:
-        dataset: name of the dataset.
+        dataset: name of the test dataset.
         protocol: name of the rules by which scenarios are cut, such as ``strict``.
         setting: name of what the test changes, such as ``horizon-12``.
-        gap: reason why there are no drawings; empty with drawings.
-        cells: indices of the test's cells in the page.
+        gap: reason why there are no drawings; empty in a `DrawnTest`.
+        cells: indices of the test's cells in the page's list of cells.
     """
 
     dataset: str
@@ -114,7 +116,7 @@ class DrawnTest(ShownTest):
         count: number of scenarios.
         episodes: number of episodes (groups of scenarios that overlap in time).
         models: models that are drawn.
-        absent: reason why other models are not drawn, by label.
+        absent: for each model that is not drawn, the reason, by label.
         scenarios: scenarios that are drawn.
         piece: name of the block of data in the page with the positions.
     """
@@ -137,7 +139,7 @@ class DrawnObstacles:
     Attributes:
         kind: ``discs`` or ``grid``.
         position: centres (x, y, x, y, ...), in centimetres.
-        size: diameter of each disc, or width of all cells, in centimetres.
+        size: list with the diameter of each disc, or the width of all cells, in centimetres.
     """
 
     kind: str
@@ -155,14 +157,14 @@ class DrawnPlace:
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnPrediction:
-    """The prediction of a model for a scene, in centimetres.
+    """The prediction of a model for a scenario; a path is a list x, y, x, y, ... in centimetres.
 
     Attributes:
         path: mean predicted path of each person.
         samples: paths of all people in each sample; empty if there is a single sample.
         ellipses: ellipses of two standard deviations, by person, step and component of the
-            predicted mixture: x, y and two radii, an angle in degrees, and the weight in per cent;
-            empty without a mixture.
+            predicted mixture: x, y and two radii in centimetres, an angle in degrees, and the
+            weight in percent; empty without a mixture.
         errors: error of each person at each step, in millimetres.
     """
 
@@ -181,7 +183,7 @@ class DrawnScene:
         observed: observed path of each person.
         future: true path of each person after the observation.
         neighbours: paths of people who are observed but not predicted.
-        extent: left, bottom, right and top of the drawing.
+        extent: left, bottom, right and top of the drawing, in centimetres.
         predicted: predictions of the models.
     """
 

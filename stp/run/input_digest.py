@@ -30,6 +30,9 @@ BESIDE = ("_tidy", "_leads", "_agreement")
 def note_of(path: Path | str) -> str:
     """Path of the note beside a result: ``tables/.ranks.made`` for ``tables/ranks.csv``.
 
+    A note is a small file with a digest of the result's inputs, and checksums of its files. They
+    show whether the result is outdated (`is_current`).
+
     Args:
         path: path of the result, which may contain wildcards of Snakemake.
     """
@@ -72,7 +75,7 @@ def write_note(digest: str, note: Path, files: Iterable[Path] = ()) -> None:
     """Write the note of a result, from which later runs know whether the result is outdated.
 
     Args:
-        digest: digest of all inputs of the result.
+        digest: digest (hash) of all inputs of the result.
         note: path of the note to write.
         files: files of the result, in the folder of the note, whose checksums are recorded.
     """
@@ -81,7 +84,9 @@ def write_note(digest: str, note: Path, files: Iterable[Path] = ()) -> None:
 
 
 def is_current(note: Path, digest: str) -> bool:
-    """Whether a result is up to date: its note has the digest of the plan, its files are unchanged.
+    """Whether a result is up to date.
+
+    It is if its note has the digest of the plan, and its files are unchanged.
 
     Args:
         note: path of the note.
@@ -100,7 +105,7 @@ def is_current(note: Path, digest: str) -> bool:
 def is_copy_current(copy: Path, digest: str) -> bool:
     """Whether a copied table is up to date, and no files of an older copy remain.
 
-    It is if the note beside it has the digest of the plan, and its files are unchanged.
+    A copy is up to date if its note has the digest of the plan, and its files are unchanged.
 
     Args:
         copy: CSV file of the copy.

@@ -47,7 +47,12 @@ REQUEUE_SECONDS = 300
 
 
 def state_folder(plan: Plan, folder: str) -> Path:
-    """Folder with the checkpoints and attempts of the job that writes `folder` of the store."""
+    """Folder with the checkpoints and attempts of the job that writes a folder of the store.
+
+    Args:
+        plan: the plan, which knows the store.
+        folder: path of the job's folder, relative to the store.
+    """
     return plan.store / "state" / folder
 
 
@@ -107,10 +112,12 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
 def imported(core: str) -> ModuleType:
     """Import the module that makes an artefact, and never garbage-collect its objects.
 
-    With torch, these are a million objects, and a job starts in three quarters of the time.
+    Args:
+        core: name of the module, such as ``stp.train.run``.
     """
     if core in sys.modules:
         return sys.modules[core]
+    # With torch, these are a million objects: a job starts in three quarters of the time.
     gc.disable()
     try:
         return importlib.import_module(core)
@@ -194,8 +201,13 @@ def _make(
 def run_core(plan: Plan, artefact: Artefact, job: Job) -> Any:
     """Run a core (the function that makes an artefact) in the planned number of processes.
 
+    Args:
+        plan: plan of the artefact.
+        artefact: artefact to make, which determines the core.
+        job: recipe, inputs and folders, the only argument of the core.
+
     Returns:
-        the return value of the core, which gets recipe, inputs and folders as its only argument.
+        the return value of the core.
 
     Raises:
         StpError: the core reads an undeclared file, the bytecode of a module differs from its
@@ -256,13 +268,14 @@ def _of_generator(plan: Plan, raw: Raw) -> dict[str, Any]:
 def warned_of_time_limit(resumable: bool, stop: Stop) -> Iterator[None]:
     """Context manager: ask a training run to stop before Slurm kills it at the time limit.
 
-    Slurm's own warning (sbatch --signal) is sent only once, and up to a minute early, when the
-    training may not be able to handle it yet. The time limit is therefore checked as well.
+    It checks the time limit itself, because Slurm's own warning may come before the training can
+    handle it.
 
     Args:
         resumable: whether the job can be stopped and resumed; if not, nothing is done.
         stop: request to stop, which the job checks.
     """
+    # Slurm's warning (sbatch --signal) is sent only once, and up to a minute early.
     job, over = slurm.job_id(), threading.Event()
     if job is None or not resumable:
         yield
@@ -295,8 +308,8 @@ def requeue(state: Path, stop: Stop, lines: progress_lines.Progress) -> None:
     """Requeue the Slurm job of a training run that saved its state.
 
     This is done only if the job reached its time limit or is preempted, not if a user cancelled it.
-    The lease must be released before, so that the restarted job need not wait for it. Snakemake
-    sees a single job that waits and runs, and counts no retry.
+    The artefact's lease (the claim of this process) must be released before, so that the restarted
+    job need not wait for it. Snakemake sees a single job that waits and runs, and counts no retry.
 
     Args:
         state: state folder of the artefact.
@@ -491,7 +504,14 @@ def _release(plan: Plan, raw: Raw) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def open_log(path: Path | None) -> Iterator[IO[str] | None]:
-    """Context manager: open the log of a command for appending; None if the path is None."""
+    """Context manager: open the log of a command for appending.
+
+    Args:
+        path: path of the file; None for no log.
+
+    Yields:
+        the open file; None without a path.
+    """
     if path is None:
         yield None
         return

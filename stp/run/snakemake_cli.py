@@ -43,7 +43,7 @@ def is_dry_run(argv: Sequence[str] | None = None) -> bool:
 
 
 class _LastCount(logging.Filter):
-    """Logging filter that drops the first table of jobs."""
+    """Logging filter that drops the first table of jobs, which Snakemake prints twice."""
 
     counted = False
 
@@ -57,11 +57,7 @@ class _LastCount(logging.Filter):
 
 
 def count_once() -> None:
-    """Let Snakemake print the table of planned jobs (``-n``) only once.
-
-    Snakemake prints the same table before and after the list of jobs, which the profiles hide. Only
-    the last table is kept, at the end of the output, where users look.
-    """
+    """Let Snakemake print the table of planned jobs (``-n``) once, at the end of the output."""
     from snakemake.logging import logger
 
     logger.addFilter(_LastCount())
@@ -118,6 +114,9 @@ def refuse_bad_configfiles() -> None:
 
 def check_device(runtime: Mapping[str, Any]) -> None:
     """Refuse a GPU that this machine does not have, before a job starts that needs it.
+
+    Args:
+        runtime: runtime settings (those without influence on results), by name, such as ``device``.
 
     Raises:
         StpError: the runtime settings name a device that this machine does not have.

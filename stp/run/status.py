@@ -143,7 +143,19 @@ def _attempts_before_success(plan: Plan, artefact: Artefact, since: float) -> li
 
 
 def describe(plan: Plan, states: dict[str, ArtefactState], since: float) -> dict[str, object]:
-    """Make the JSON output of ``stp status``."""
+    """Make the content of ``stp status --format json``: the states of all artefacts and cells.
+
+    Args:
+        plan: the plan.
+        states: states of all artefacts of the plan, by folder.
+        since: start of the current run in Unix time; failed attempts at artefacts that were
+            finished earlier are left out. 0 for all of them.
+
+    Returns:
+        ``scale``, the name of the scale; ``store``, a path; ``time``, now in Unix time;
+        ``artefacts``, a dict for each, with state, progress and failure; ``cells``, for each, its
+        key and state; ``ended_badly``, the attempts of `bad_attempts`, the latest first.
+    """
     return {
         "scale": plan.config.scale.scale,
         "store": str(plan.store),

@@ -101,13 +101,21 @@ def count(state: Path, how: str) -> int:
 
 
 def history(state: Path) -> str:
-    """Describe in words how earlier attempts ended; empty if there were none."""
+    """Describe in words how earlier attempts ended; empty if none has ended.
+
+    Args:
+        state: the artefact's state folder.
+    """
     ends = [f"{attempt.how} ({attempt.detail})" for attempt in read(state) if attempt.how]
     return f", attempt {len(ends) + 1}, after: {'; '.join(ends)}" if ends else ""
 
 
 def read_progress(state: Path) -> AttemptProgress | None:
-    """Read the progress of a running attempt; None if unknown."""
+    """Read the progress of a running attempt; None if unknown.
+
+    Args:
+        state: the artefact's state folder.
+    """
     try:
         return AttemptProgress(**json.loads((state / PROGRESS).read_text()))
     except (OSError, ValueError, TypeError):
@@ -188,7 +196,7 @@ def peak_memory_mb() -> int:
 
 
 def amend(state: Path, how: str, detail: str) -> None:
-    """Replace the recorded end of the last attempt to make an artefact (folder of a job).
+    """Replace the recorded end of the last attempt to make an artefact (folder that a job writes).
 
     Args:
         state: the artefact's state folder.
@@ -222,7 +230,7 @@ def _append(state: Path, number: int, **entry: str | float | None) -> None:
 
 
 def settle_vanished(state: Path) -> None:
-    """Record how attempts at a job ended that left no record of it, with their probable causes.
+    """Record an end for attempts that stopped without recording one, with the probable cause.
 
     The processes of these attempts must have ended. The caller knows this because it holds the
     artefact's lease (the claim of the process that makes it), or because the job has ended.
@@ -258,7 +266,11 @@ def recorded(state: Path, gpus: int, why_stopped: Callable[[], str | None]) -> I
     Args:
         state: the artefact's state folder; the caller holds its lease.
         gpus: number of GPUs that the attempt uses.
-        why_stopped: function that returns the name of the signal that stopped the attempt, or None.
+        why_stopped: function that returns the name of the signal that stopped the attempt; None
+            without a signal.
+
+    Yields:
+        the attempt, to which the work reports its progress.
     """
     attempt = Attempt(state, gpus)
     try:

@@ -19,18 +19,23 @@ SNAKEMAKE = [sys.executable, "-m", "snakemake"]
 
 
 def is_locked(checkout: Path) -> bool:
-    """Whether Snakemake's lock of a checkout exists."""
+    """Whether Snakemake's lock of a checkout (the working directory of runs) exists."""
     return any((checkout / LOCKS).glob("*.lock"))
 
 
 def last_driver(checkout: Path) -> Driver | None:
-    """Find the driver (Snakemake process of a run) that holds the lock of a checkout.
+    """Read the driver (Snakemake process) of the last run in a checkout.
 
-    A lock that is newer than the record belongs to a run that ended before it could record its
-    driver.
+    Each run records its driver in the folder of results soon after Snakemake has locked the
+    checkout.
+
+    Args:
+        checkout: the working directory of the runs.
 
     Returns:
-        the driver; None if it is unknown.
+        the recorded driver, which may have ended. None if no run recorded one, or if the lock is
+        newer than the record: the run that holds the lock then ended before it could record its
+        own.
     """
     recorded = driver.read_driver(checkout / RESULTS)
     if recorded is not None and is_locked(checkout):
@@ -44,6 +49,9 @@ def tell_of_owner(checkout: Path) -> None:
     """Print who holds the lock of the checkout, and whether to wait or to resume after a crash.
 
     Snakemake's own message, which follows, does not say either.
+
+    Args:
+        checkout: the working directory of the runs.
     """
     if is_locked(checkout):
         owner = last_driver(checkout)
@@ -128,7 +136,13 @@ def command(checkout: Path, passed: list[str]) -> tuple[list[str], dict[str, str
 def living_jobs(plan: Plan) -> Iterator[str]:
     """Yield descriptions of jobs of the crashed run that still run on the cluster.
 
-    Their results will be used; the new run waits for them.
+    The new run waits for these jobs, and uses their results.
+
+    Args:
+        plan: plan of the crashed run.
+
+    Yields:
+        stage, label and place of a job: "train of LABEL on HOST, Slurm job 123".
     """
     for folder, step in artefact_states(plan).items():
         if step.state == RUNNING:

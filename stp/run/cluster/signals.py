@@ -12,7 +12,7 @@ ignored by processes of the job that do not handle it (shells, Snakemake)."""
 
 
 class Stop:
-    """Request to stop the work of a job.
+    """Request to stop the work of a job; a call returns whether a stop is requested.
 
     Attributes:
         reason: name of the first signal, such as ``SIGTERM``; None while no stop is requested.
@@ -36,10 +36,15 @@ class Terminated(BaseException):
 def listening(resumable: bool) -> Iterator[Stop]:
     """Context manager: convert signals to a request to stop.
 
+    The signals are SIGTERM, SIGINT, and SIGURG (`WARNING`), which Slurm sends some time before a
+    job's time limit.
+
     Args:
-        resumable: whether the work checks the request and saves its state. If not, the early
-            warning signal is ignored, and SIGTERM and SIGINT raise `Terminated`, so that everything
-            is cleaned up.
+        resumable: whether the work checks the request and saves its state. If not, SIGURG has no
+            effect, and SIGTERM and SIGINT raise `Terminated`, so that everything is cleaned up.
+
+    Yields:
+        the request, which work that is resumable checks between two steps.
 
     Raises:
         Terminated: SIGTERM or SIGINT came, and the work is not resumable.

@@ -27,9 +27,9 @@ class Nodes(Strict):
 
     Attributes:
         partition: Slurm partition; by default the cluster's default partition.
-        account: account to which jobs are charged.
-        qos: quality of service.
-        constraint: features that a node must have.
+        account: Slurm account to which jobs are charged; by default the user's default account.
+        qos: Slurm's quality of service of jobs; by default that which Slurm chooses.
+        constraint: features that a node must have (sbatch --constraint); by default none.
         max_hours: time limit of the partition, hours; longer training runs save their state and
             requeue themselves.
         max_memory_gb: memory of a node in GB, which limits all requests.
@@ -71,8 +71,9 @@ class Site(Strict):
         warning_seconds: time before the time limit at which a training run receives a signal to
             save its state, seconds.
         first_status_seconds: time until Snakemake first checks the state of a job, seconds.
-        group_minutes: expected duration in minutes below which jobs are submitted together.
-        group_jobs: number of cells in a joint submission, and maximum number of CPUs that it
+        group_minutes: expected duration in minutes up to which jobs are submitted together.
+        group_jobs: maximum number of cells whose jobs are submitted together (a cell has several
+            jobs, such as prediction and scoring), and maximum number of CPUs that such a submission
             requests; jobs that do not fit run afterwards.
         min_memory_mb: minimum memory of a request, MB.
         memory_mb: memory of the first request by stage, MB, in place of the estimate.

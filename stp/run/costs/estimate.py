@@ -87,9 +87,10 @@ class Rates(Strict):
         frames_mb: MB of frames read and written by models without a network.
         score_mvalues: 10^6 predicted values, times the number of conventions (exact definitions of
             metrics) that score them.
-        prepare_mb: MB of raw and prepared data, by one process of a preparation.
+        prepare_mb: MB of raw and prepared data together, by one process of a preparation.
         download_mb: MB downloaded.
-        generate_mb: MB of generated raw files, as prepared data.
+        generate_mb: MB of raw files made by a generator; their size is taken to be that of the
+            prepared data that they become.
     """
 
     gpu_gmacs: float

@@ -19,9 +19,7 @@ class Clips(Strict):
     """Number of clips of each split.
 
     Attributes:
-        train: number of training clips.
-        val: number of validation clips.
-        test: number of test clips.
+        train, val, test: number of clips of this split.
     """
 
     train: int
@@ -33,8 +31,8 @@ class Unknown(Strict):
     """Assumptions where the configuration has no value (config/costs.yaml).
 
     Attributes:
-        clips: numbers of clips of a dataset without counts.
-        size: size of a network without a declared size.
+        clips: numbers of clips of a dataset whose configuration has no counts.
+        size: size of a network whose configuration has none.
     """
 
     clips: Clips
@@ -70,7 +68,11 @@ class Facts:
     def counted(self, data: Artefact) -> dict[str, Any]:
         """What the preparation of a dataset counted: clips by split, frames, and more.
 
-        Empty if the dataset is not prepared.
+        Args:
+            data: the dataset's prepared data.
+
+        Returns:
+            counts by name, such as ``clips`` and ``frames``; empty if the dataset is not prepared.
         """
         if data.folder not in self._counted:
             receipt = read_receipt(self.plan.store / data.folder)
@@ -83,6 +85,9 @@ class Facts:
         The numbers were counted when the dataset was prepared; if it is not prepared, they are
         taken from the options of its reader, else from the declared counts. A subset without a
         count is assumed to be as large as the test split.
+
+        Args:
+            data: the dataset's prepared data, which need not exist yet.
         """
         name = data.recipe["dataset"]
         if name not in self._clips:
@@ -153,7 +158,11 @@ class Facts:
     def prepared_mb(self, data: Artefact) -> float:
         """Size of all prepared frames of a dataset in MB.
 
-        If frames are not counted, clips are assumed to share none.
+        If the number of frames is not known, it is estimated: the number of clips times their
+        length.
+
+        Args:
+            data: the dataset's prepared data, which need not exist yet.
         """
         dataset, options = self.plan.config.datasets[data.recipe["dataset"]], data.recipe["options"]
         frames = self.counted(data).get("frames", dataset.counts.frames)

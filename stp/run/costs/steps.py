@@ -36,10 +36,10 @@ class Step:
 
 
 class Steps:
-    """File with the measured durations of networks, used by estimates only.
+    """File with the measured durations of networks' steps, used by estimates only.
 
     Args:
-        plan: the plan of the store.
+        plan: the plan whose store has the file, ``state/steps.json``.
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -48,7 +48,16 @@ class Steps:
         self._known = self._read()
 
     def of(self, artefact: Artefact) -> Step | None:
-        """Find the measured durations of the network of a job's result; None if not measured."""
+        """Find the measured durations of the network that a job trains or applies.
+
+        Args:
+            artefact: result of the job: a trained model, or what is made with one, such as
+                forecasts.
+
+        Returns:
+            durations of a training step, a validation and a forecast of this network; None if they
+            were not measured, or the job has no network.
+        """
         training = trained(artefact)
         return None if training is None else self._known.get(self._key(training))
 
@@ -56,7 +65,7 @@ class Steps:
         """Store the measured durations of a network, for all datasets with the same shape.
 
         Args:
-            training: the trained model that the network belongs to.
+            training: artefact of the trained network.
             step: the measured durations.
 
         Raises:
@@ -95,7 +104,7 @@ class Steps:
 
 
 def trained(artefact: Artefact) -> Artefact | None:
-    """The trained model that an artefact belongs to: itself, or the model behind its forecasts."""
+    """The trained network that an artefact is, or was made with; None for other artefacts."""
     if artefact.kind.is_light:
         return None
     for other in (artefact, *artefact.inputs.values()):
