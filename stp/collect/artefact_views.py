@@ -18,11 +18,15 @@ from stp.plan.manifest import Manifest
 
 @dataclass(frozen=True)
 class KeptRows:
-    """A view of the results store (an SQL query), and the kind of Parquet files that it reads.
+    """A view (SQL query of the results store) over rows that are kept in Parquet files.
+
+    For instance, each score artefact of a cell of tracks keeps the errors of people in a file
+    ``errors.parquet``, and the view ``person_errors`` reads these files of all cells.
 
     Attributes:
         view: name, comment and columns of the view.
-        file: name of the file in each artefact (folder that a job wrote).
+        file: name of the file in each artefact (folder that a job wrote): ``errors.parquet``,
+            ``quality.parquet`` or ``ratings.parquet``.
         has: name of the attribute of a task (`stp.tasks.task.Task`) that says whether the task has
             the file.
         what: description of the file's content, for error messages.
@@ -39,7 +43,10 @@ class KeptRows:
 
     @property
     def folder(self) -> str:
-        """Name of the column of the store's table ``cells`` with the folder of the file."""
+        """Column of the table ``cells`` that says in which folder the file of a cell is.
+
+        ``data_folder`` for files of prepared data, else ``scores_folder``.
+        """
         return "data_folder" if self.of_data else "scores_folder"
 
 
@@ -67,16 +74,18 @@ FINGERPRINT = "data_fingerprint"
 
 
 def files(plans: Iterable[Manifest], kept: KeptRows) -> list[Path]:
-    """Check the schemas of the Parquet files that a view (an SQL query) reads; return their paths.
-
-    Paths are absolute.
+    """Find the Parquet files that a view (an SQL query) reads, and check their columns.
 
     Args:
         plans: manifests, each with the cells of one dimension.
         kept: the view.
 
+    Returns:
+        absolute paths, one for each cell whose task has the file; or one for each store of prepared
+        data that has the file, if the files belong to prepared data.
+
     Raises:
-        StpError: a file is missing or damaged.
+        StpError: a file is missing or damaged, or lacks a column of the view.
     """
     cells = [cell for plan in plans for cell in plan.cells if getattr(plan.kind_of(cell), kept.has)]
     if not kept.of_data:
@@ -86,12 +95,17 @@ def files(plans: Iterable[Manifest], kept: KeptRows) -> list[Path]:
 
 
 def file_of(folder: Path, kept: KeptRows) -> Path:
-    """Check the schema of the file in an artefact (folder that a job wrote); return its path.
+    """Find the file with the rows of a view in one artefact, and check its columns.
 
-    The path is absolute.
+    Args:
+        folder: folder of a score artefact, or of prepared data.
+        kept: the view, whose attribute ``file`` names the file, such as ``errors.parquet``.
+
+    Returns:
+        the absolute path of the file.
 
     Raises:
-        StpError: the file is missing or damaged.
+        StpError: the file is missing or damaged, or lacks a column of the view.
     """
     path, schema = schema_of(folder, kept.file, kept.what)
     names = [name for name, _, _ in kept.view.columns if name != FINGERPRINT]
@@ -104,10 +118,10 @@ def file_of(folder: Path, kept: KeptRows) -> Path:
 
 
 def query(paths: Iterable[Path], kept: KeptRows) -> str:
-    """Make the SQL query of a view: all rows of the files, with the key of their cell.
+    """Make the SQL query of a view, which selects the rows of all its files.
 
     Args:
-        paths: the files; without files, the view has no rows.
+        paths: paths of the files; without files, the view has no rows.
         kept: the view.
     """
     columns = kept.view.columns

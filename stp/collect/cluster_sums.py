@@ -1,10 +1,10 @@
 """Read sums of scores over clusters of clips, such as all clips of one video.
 
-They are in a file of score artefacts, ``cluster_sums.parquet``. From them, means over clips can be
-computed for any subset of clusters, and values of metrics from these
-means (`stp.collect.leave_one_out`). Sums over a subset of clips are computed from the scores of
-each clip (``sample_scores.parquet``). Clusters that are blocks of time are merged into blocks
-longer than the last lead time of a value.
+The file ``cluster_sums.parquet`` of a score artefact has these sums. Means over clips can be
+computed from them for any subset of clusters, and values of metrics from these means
+(`stp.collect.leave_one_out`). Sums over a subset of clips are computed from the scores of each clip
+(``sample_scores.parquet``). Clusters that are blocks of time are merged into blocks longer than the
+last lead time of a value.
 """
 
 from collections.abc import Iterable, Sequence
@@ -56,12 +56,16 @@ class Clusters(NamedTuple):
 class Place(NamedTuple):
     """Key of a value among all scores of a cell (one model on one dataset in one setting).
 
+    The scores of a convention form one or several series: one for each variable, level and
+    threshold, with a score at each lead time. A key selects one of these series.
+
     Attributes:
         convention: exact definition of a metric, such as ``ssim.range2``.
         part: variable, threshold and lead times of the value.
         level: level of the value, such as a pressure level; None without levels.
-        exactly: whether only the series with exactly this variable, level and threshold has the
-            value; if False, a part without them also matches the only series of a convention.
+        exactly: whether the series must have this variable, level and threshold. If False, and if
+            the convention has a single series, a key without a threshold selects this series,
+            whatever its variable and level are.
     """
 
     convention: str
@@ -121,8 +125,10 @@ class Sums(NamedTuple):
         sums: sums over samples, float64 (clusters, K, T').
         metric: metric that computes values from means of the components, (..., K, T').
         series: index of the series that contains the value.
-        leads: indices of the value's lead times.
-        longer: lead time that each block exceeds; None if clusters are not blocks of time.
+        leads: indices of the value's lead times along the last axis of ``sums``.
+        longer: last lead time of the value, in steps, if clusters are blocks of time. Blocks are
+            merged until each is longer than this lead time, because forecasts with overlapping
+            times depend on each other. None for other clusters, such as videos.
     """
 
     clusters: Clusters
@@ -199,9 +205,13 @@ def read_sums(
 
 
 def samples_of(cell: Cell) -> list[str]:
-    """Names of the test samples of a scored cell (one model on one dataset in one setting).
+    """Read the names of the test samples of a cell (one model on one dataset in one setting).
 
-    The list is empty if scores of single samples are not stored.
+    Args:
+        cell: a scored cell.
+
+    Returns:
+        names in the order of the file; empty if scores of single samples are not stored.
 
     Raises:
         StpError: the file with the scores of samples is damaged or has another schema.
@@ -317,7 +327,7 @@ def _table(
 
 
 def series_of(overall: Sequence[ScoreRow], place: Place) -> int | None:
-    """Find the series that contains a value: its index in ``overall``; None if there is none.
+    """Find the series that contains a value.
 
     A series has the values of one convention (exact definition of a metric) for one variable,
     level and threshold, at all lead times. If the convention has a single series, any key without
@@ -326,6 +336,9 @@ def series_of(overall: Sequence[ScoreRow], place: Place) -> int | None:
     Args:
         overall: score rows over all lead times, one for each series.
         place: key of the value.
+
+    Returns:
+        index of the series in ``overall``; None if no series contains the value.
     """
     variable, threshold = place.part.variable, place.part.threshold
     key = (variable, place.level, threshold)

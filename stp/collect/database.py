@@ -92,11 +92,13 @@ def build(
         manifests: manifest files of the collected dimensions; each lists the cells of one table.
         collected: Parquet files with the scores of these cells, in the same order.
         out: path of the database.
-        cache: Parquet file with cached distances at equal n (`matched_distances`), in the folder of
-            the cached ranks and comparisons (`stp.collect.ranking`).
-        report: function that receives the progress.
+        cache: Parquet file with distances between sets at equal n (`matched_distances`). The file
+            is read if it exists, and updated. Its folder also has the cached ranks and comparisons
+            (`stp.collect.ranking`), which are read and updated too. None to cache nothing.
+        report: function that receives the progress, line by line; None for no progress.
         gaps: planned cells without scores; None if there are none.
-        people: file of the table of agreement with people (`stp.collect.people_agreement`).
+        people: CSV file with the agreement of metrics with people
+            (`stp.collect.people_agreement`), which may be missing; None without one.
 
     Raises:
         StpError: a manifest, a collected file, a receipt or a per-sample file is missing or
@@ -147,7 +149,10 @@ def _refuse_mixture(collected: list[Path]) -> None:
 
 
 def _overall(database: duckdb.DuckDBPyConnection, which: str = "true") -> pa.Table:
-    """Select mean values over all lead times, or over those of a column, in collected order."""
+    """Select mean values over all lead times, or over the lead times of a table's column.
+
+    They are in the order in which they were collected.
+    """
     return database.sql(
         f"{EVERY_SCORE} WHERE k.lead IS NULL AND k.statistic = 'mean' AND {which} ORDER BY s.rowid"
     ).to_arrow_table()

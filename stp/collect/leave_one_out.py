@@ -33,8 +33,9 @@ class RowValue(NamedTuple):
         part: variable, threshold and lead times of the value.
         value: mean over seeds.
         level: level of the series, such as a pressure level; None without levels.
-        exactly: whether the series must have exactly this variable, level and threshold; if False,
-            a part without them also matches the series of a convention that has only one.
+        exactly: whether the series of the value must have this variable, level and threshold. If
+            False, and if the convention has a single series, a part without a threshold selects
+            this series (`stp.collect.cluster_sums.Place`).
     """
 
     cells: tuple[Cell, ...]
@@ -46,6 +47,7 @@ class RowValue(NamedTuple):
 
     @property
     def place(self) -> Place:
+        """Key of the value among the scores of each cell."""
         return Place(self.convention, self.part, self.level, self.exactly)
 
 
@@ -92,22 +94,26 @@ def left_out(
 
 
 Common = Mapping[str, LeftOut | str]
-"""A model's values on the samples that it has in common with another model, or the reason why there
-are none; by the other model's `Clusters.samples`.
+"""A model's leave-one-out values on the samples that it shares with other models, or the reason why
+there are none. Keys are hashes of the samples of the other models (`Clusters.samples`).
 """
 
 
 def in_common(rivals: Sequence[Sequence[tuple[RowValue, LeftOut | str]]]) -> list[list[Common]]:
-    """Compute values again on the samples that models have in common, where samples differ.
+    """Compute values of models again on the samples that they share with other models.
+
+    For example, model A was tested on clips 1 to 100, and model B on clips 51 to 150. Both then get
+    values on clips 51 to 100: A under the hash of B's clips, and B under the hash of A's clips.
 
     Args:
         rivals: groups of values that are compared with each other; each value with its result of
             `left_out`.
 
     Returns:
-        for each value of each group, a dict: for each other set of samples in the group, named by
-        its hash (`Clusters.samples`), the leave-one-out values on the samples that both have, or
-        the reason why there are none. The dict is empty if all models have the same samples.
+        a list for each group, with a dict for each value. The keys of a dict are hashes of the
+        other sets of samples in the group (`Clusters.samples`). Its values are the leave-one-out
+        values on the samples that both sets have, or the reason why there are none. Sets without
+        common samples have no key, so the dict is empty if all models have the same samples.
 
     Raises:
         StpError: a file of a score artefact is damaged.

@@ -103,10 +103,16 @@ def claims(plans: list[Manifest], manifests: list[Path], files: list[Path]) -> l
 
 
 def fill(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
-    """Insert collected rows into table ``score_rows``, and their kinds into ``score_kinds``.
+    """Insert collected rows into table ``score_rows``, and kinds of score into ``score_kinds``.
 
-    Rows keep their order. A row gets the number of the cell in table ``cells`` that agrees with it
-    in all columns about the cell; without such a cell it gets NULL, which `check` refuses.
+    A kind of score is a combination of convention, variable, level, lead times, threshold and
+    statistic, which rows of ``score_rows`` refer to by its number. Rows keep their order. A row
+    gets the number of the cell in table ``cells`` that agrees with it in all columns about the
+    cell; without such a cell it gets NULL, which `check` refuses.
+
+    Args:
+        database: open database, whose table ``cells`` is filled.
+        files: Parquet files of collected rows, in the order of the manifests.
 
     Raises:
         StpError: a file is missing, damaged, or has other columns.

@@ -1,6 +1,6 @@
 """Ranks with confidence sets, and paired tests of all pairs of values.
 
-Tables, the report, views and the command line all get them from `contest`. Paired tests
+Tables, the report, views and the command line all get ranks and tests from `contest`. Paired tests
 (`stp.collect.significance`) are corrected for the number of pairs.
 """
 
@@ -32,8 +32,9 @@ class Entrant(NamedTuple):
         reason: reason why there is no value.
         left_out: values with each cluster of clips left out in turn, or the reason why the value
             cannot be tested.
-        common: for each rival with other clips, the same values on the clips that both have, by the
-            hash of the rival's clips (`stp.collect.leave_one_out.in_common`).
+        common: values for tests against models that were tested on other clips. Such models are
+            compared on the clips that both have. Keys are hashes of the other model's clips
+            (`stp.collect.leave_one_out.in_common`).
     """
 
     name: str
@@ -72,8 +73,8 @@ class Pair(NamedTuple):
     Attributes:
         one: index of the first entrant.
         other: index of the second entrant.
-        difference: second minus first value, on the clips that both have; None if a value is
-            missing.
+        difference: second minus first value, on the clips that both have; without a test, each
+            value is on all of its clips. None if a value is missing.
         low, high: 95 % interval of the difference; None if all clusters have the same difference.
         p: two-sided p value of the t test.
         corrected: p value of the t test, corrected for all pairs of the contest (Holm).

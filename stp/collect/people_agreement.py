@@ -33,7 +33,16 @@ def line(row: AgreementRow) -> list[str]:
 
 
 def read_agreements(path: Path) -> list[AgreementRow]:
-    """Read the table; empty if the file is missing.
+    """Read the table of agreement between metrics and people from its CSV file.
+
+    A row says how often a metric and raters prefer the same one of two videos, for one group of
+    models (scenario) and one way of counting answers.
+
+    Args:
+        path: path of the file ``agreement_with_people.csv``.
+
+    Returns:
+        the rows in the order of the file; empty if the file is missing.
 
     Raises:
         StpError: the file is damaged.
@@ -57,7 +66,7 @@ UNKNOWN = "no study with people has compared it"
 
 
 def with_people(rows: Iterable[AgreementRow], convention: str) -> tuple[float | None, str]:
-    """Percentage of people's answers that agree with a metric.
+    """Look up the percentage of people's answers that agree with a metric.
 
     The videos of a pair come from models that were chosen for widely spread values of the metric.
 

@@ -228,7 +228,18 @@ def _table(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
 
 
 def text_columns(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[Column]:
-    """Lay out the columns of a result as a text table: right-aligned numbers, dim NULL."""
+    """Make the columns of a text table from the rows of a query.
+
+    Columns of numbers are aligned to the right. NULL is printed dimmed on terminals.
+
+    Args:
+        columns: names of the columns.
+        rows: values of each row.
+
+    Returns:
+        for each column, its heading, alignment and cells, from which `stp.page.text_table` makes
+        the table.
+    """
     return [
         Column(
             name,

@@ -13,7 +13,8 @@ from stp.core.parquet import read_schema
 from stp.plan.manifest import Manifest
 
 SampleFiles = dict[str, list[list[Path]]]
-"""Files of per-sample scores by kind of score artefact, in groups of equal schemas."""
+"""Files of per-sample scores by kind of score artefact (``scores`` or ``perceptual``). The files of
+a kind are divided into lists of files with equal schemas."""
 
 SAMPLE_SCORES = "sample_scores.parquet"
 COLUMNS = tuple(column.name for column in VIEW.columns)
@@ -26,13 +27,19 @@ def quoted(text: str) -> str:
 
 
 def sample_files(plans: list[Manifest]) -> SampleFiles:
-    """Find the files of per-sample scores, group them by schema, and check the schemas.
+    """Find the files of per-sample scores, check their schemas, and sort them by schema.
 
     Of several files with the same stated schema, only the first is opened.
 
+    Args:
+        plans: manifests, each with the cells of one dimension.
+
     Returns:
-        groups of files with equal schemas, by kind of artefact: ``perceptual`` for metrics that
+        lists of files with equal schemas, by kind of artefact: ``perceptual`` for metrics that
         compare network features, ``scores`` for all others.
+
+    Raises:
+        StpError: a file is missing or damaged, or lacks columns.
     """
     files: SampleFiles = {"scores": [], "perceptual": []}
     for kind, groups in files.items():
@@ -57,9 +64,12 @@ def sample_files(plans: list[Manifest]) -> SampleFiles:
 
 
 def stated_schema(path: Path) -> bytes | None:
-    """Cut out the serialised Arrow schema in the footer of a Parquet file; None if missing.
+    """Cut out the serialised Arrow schema in the footer of a Parquet file.
 
     Parsing the footer would take ten times as long.
+
+    Returns:
+        the schema in base64; None if the file cannot be read or states no schema.
     """
     try:
         with path.open("rb") as file:
@@ -122,10 +132,15 @@ def sample_file(folder: Path) -> Path:
 
 
 def samples_query(files: SampleFiles) -> str:
-    """Make the SQL of the view over all files of per-sample scores, with absolute paths.
+    """Make the SQL of the view ``sample_scores``, which reads all files of per-sample scores.
 
-    The files of a group must have equal schemas, because DuckDB reads the schema of the first file
-    only. Columns of perceptual scores, which are in separate files, follow the other columns.
+    The rows of all files follow one another; a column that a file lacks is NULL in its rows.
+    Columns of perceptual scores, which are in separate files, follow the other columns.
+
+    Args:
+        files: absolute paths of the files, from `sample_files`. All files in one list must have the
+            same schema, because DuckDB reads the schema of the first file only; different lists may
+            have different schemas.
     """
 
     def read(kind: str) -> str:

@@ -176,7 +176,8 @@ class CellRow(About, _Named, _Number, KeyRow):
 @dataclass(frozen=True, kw_only=True)
 class ScoreKindRow:
     """One row per kind of score: convention, variable, level, lead times, threshold and statistic.
-    Query the view scores, which includes these columns.
+    The statistic sd exists for tracks of people, and for columns of tables that show it. Query the
+    view scores, which includes these columns.
     """
 
     number: Annotated[int, "Number of the kind in this store, from 1; see score_rows."]
@@ -397,7 +398,9 @@ class SuiteRow:
 @dataclass(frozen=True, kw_only=True)
 class DimensionRow:
     """One row per dimension (a question with its own table) of the suites in table suites,
-    evaluated or not.
+    evaluated or not. For example, generalization of PredBench tests models on other data than
+    short_term, so its changes_from is short_term; robustness compares its own tests with each
+    other, so its changes_from is robustness.
     """
 
     suite: Annotated[str, "Suite, as in cells."]
@@ -567,7 +570,9 @@ class Stated:
 
 @dataclass(frozen=True, kw_only=True)
 class OverallRow(About, Stated, _Place, KeyRow):
-    """A row of the view overall: a value over all lead times, or over those of a column."""
+    """A row of the view overall: a value over all lead times, or over the lead times that a column
+    of a table asks for.
+    """
 
     scores_fingerprint: ScoresFingerprint
 
@@ -611,7 +616,8 @@ class _Entrant:
 @dataclass(frozen=True, kw_only=True)
 class RankRow(_Alike, _Place, _Entrant, _Evaluation):
     """Ranks with confidence sets: one row per evaluation, model, variant and convention (all lead
-    times together, or those that a column shows; mean over seeds). The confidence set of a rank
+    times together, or the lead times of a table's column; mean over seeds). The confidence set of a
+    rank
     follows from the table comparisons: it excludes as many first places as models are significantly
     better, and as many last places as models are significantly worse. All sets of an evaluation and
     convention hold simultaneously (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic
@@ -737,9 +743,13 @@ class RuntimeRow(KeyRow):
 
 @dataclass(frozen=True, kw_only=True)
 class AgreementRow:
-    """Agreement of metrics with people on the better of two videos: one row per scenario, metric
-    and way of counting, from the table that `stp study preferences` makes of answers about pairs
-    (docs/human_study.md). Empty without such a study.
+    """Agreement of metrics with people on the better of two videos: one row per group of models
+    (scenario), metric and way of counting answers. A scenario is a column of Table 1 of the paper
+    on FVD, or a point of its Figure 5. Models of eq. FVD have about equal FVD, and those of spr.
+    FVD have evenly spread FVD. In base200 +10, a model of FVD 200 (the base) is compared with
+    models whose FVD is 10 higher; all bases +10 joins the scenarios of all bases. The rows are from
+    the table that `stp study preferences` makes of answers about pairs (docs/human_study.md). Empty
+    without such a study.
     """
 
     source: Annotated[str, "Origin of the data that models were tested on; own for a file."]

@@ -85,13 +85,18 @@ def _centred_ranks(values: np.ndarray) -> np.ndarray:
 
 
 def curves(plan: Manifest, only: str | None = None, resamples: int = RESAMPLES) -> list[Curve]:
-    """Compute the curves of all distortions and metrics in a study of distortions.
+    """Compute how metrics change with the intensity of distortions, in a study of distortions.
 
     Args:
-        plan: manifest of the study: its cells, in which distortions of clips are the models; all
-            are scored.
+        plan: manifest of the study, whose cells are all scored. Each "model" in it is a distortion,
+            which is applied to true clips at several intensities.
         only: name of a convention, such as ``ssim.range2``; None for those of all columns.
-        resamples: number of resamples of clusters; 0 for no intervals.
+        resamples: number of resamples of the clusters of clips, which give the intervals of rank
+            correlations; 0 for no intervals.
+
+    Returns:
+        a curve for each dataset, distortion and convention: the value at each intensity, and the
+        rank correlation of value and intensity with its interval.
 
     Raises:
         StpError: a file is missing or damaged.
@@ -121,7 +126,12 @@ def draws(clusters: int, resamples: int) -> np.ndarray:
 
 
 class Clips(NamedTuple):
-    """The clips of a dataset: names of the clusters, and the index of the cluster of each clip."""
+    """The clips of a test, and the clusters (sets of dependent clips) to which they belong.
+
+    Attributes:
+        names: names of the G clusters.
+        codes: index of the cluster of each clip, int64 (clips,).
+    """
 
     names: list[str]
     codes: np.ndarray
@@ -184,8 +194,8 @@ def with_correlation(
         curve: a curve with a value at each intensity.
         direction: direction of better values.
         drawn: how often each of R resamples contains each of G clusters of clips, (R, G).
-        again: function that computes the values of all resamples, (R,), at each intensity, or
-            returns the reason why there are none.
+        again: function that returns, for each intensity, the values of all resamples, (R,), or the
+            reason why there are none. It is called only if an interval is possible.
     """
     if len(curve.values) < 3:
         return replace(curve, why=f"{len(curve.values)} intensities; ranks need three")
@@ -261,7 +271,7 @@ def looked(cell: Cell, convention: str) -> Looked:
     """Read the network features that a distance between sets of clips compares.
 
     Args:
-        cell: a scored cell.
+        cell: a scored cell (one model on one dataset in one setting).
         convention: name of the distance, such as ``fvd.pooled``.
 
     Raises:

@@ -39,13 +39,15 @@ class Tests(NamedTuple):
     Attributes:
         low, high: 95 % interval of the second minus the first value; NaN if all clusters have the
             same difference.
-        p: two-sided p value of the t test of the losses (of the values, without a direction). If
-            all clusters have the same difference, the p value of the sign test.
-        error: standard error of the tested difference.
+        p: two-sided p value of the t test. The test compares losses, to which values are converted
+            by the direction of better values (`Direction.losses`); if there is no direction, it
+            compares the values. 1 for a tie. If all clusters have the same difference, the p value
+            of the sign test.
+        error: standard error of the difference that the t test compares with 0.
         p_sign: two-sided p value of the exact sign test over clusters.
         won: share of clusters in which the second value is better, with ties counted half; NaN
-            without a direction. For values that are not means, clusters are compared by linear
-            approximations.
+            without a direction. The difference in one cluster follows from the values without this
+            cluster. This is exact for means over clips, and an approximation for other values.
         skewed: whether the distribution of differences over clusters is so skewed that the t test
             is unreliable.
     """
@@ -113,13 +115,16 @@ def _are_skewed(each: np.ndarray) -> np.ndarray:
 
 
 def effect(counts: Sequence[int], tests: int) -> float:
-    """Smallest difference, in standard errors, that the t test detects with the power `POWER`.
+    """Compute the smallest difference that the t test detects with the power `POWER`.
 
     Args:
         counts: number of samples of each cluster, the same for both values.
         tests: number of tests that are corrected together. The significance level is that of Holm's
             first step, `LEVEL` / tests, so that the detectable difference does not depend on the
             results of other tests.
+
+    Returns:
+        the difference as a multiple of its standard error.
     """
     from scipy.special import nctdtrinc, stdtrit
 

@@ -44,14 +44,18 @@ class Interval(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """Correlation of a metric with success over the models of a dataset, or the mean over datasets.
+    """Correlation of a metric with success, over models: of one dataset, or the mean over datasets.
+
+    Success means that videos show the event that has to happen. A convention rates it.
 
     Attributes:
         dataset: test dataset; `ALL` for the mean.
         subset: part of the test dataset; empty for the mean.
-        setting: setting of the evaluation without the key of snapshots; empty for the mean.
-        convention: convention of the metric.
-        success: convention of success; for the mean, its metric.
+        setting: setting of the evaluation, such as ``horizon-16``. The number of updates of a
+            snapshot is left out, so that snapshots are ranked together. Empty for the mean.
+        convention: convention of the metric that is correlated with success.
+        success: convention that rates success; for the mean, its part before the dot, since the
+            conventions of datasets may differ.
         models: number of models with both values; variants, snapshots and seeds count separately.
         correlation: rank correlation, -1 to 1; None if there is a reason.
         over_clips: interval over resampled test clips; None if there is a reason.
@@ -192,11 +196,13 @@ def _over_models(
 def rankings(plan: Manifest, resamples: int = RESAMPLES) -> list[Ranking]:
     """Correlate metrics with success: whether videos show the event that has to happen.
 
-    There is a correlation, over models, for each dataset with a metric of success, and their mean.
-
     Args:
         plan: manifest of a dimension, whose cells are all scored.
         resamples: number of resamples of clusters of clips, and of models.
+
+    Returns:
+        correlations over models, one for each dataset, metric and convention that rates success;
+        and then the means over datasets.
 
     Raises:
         StpError: a file is missing or damaged.

@@ -75,7 +75,9 @@ class Table(NamedTuple):
     """A table of the results store.
 
     Attributes:
+        name: name of the table.
         comment: description of a row.
+        columns: columns in their order.
     """
 
     name: str
@@ -103,7 +105,11 @@ def columns_of(row: "type[DataclassInstance]") -> tuple[Column, ...]:
 
 
 def comments_of(row: "type[DataclassInstance]") -> dict[str, str]:
-    """Comments of a dataclass's own fields, without inherited fields."""
+    """Comments of the columns that a dataclass declares itself, by name of the field.
+
+    A comment is the last text in the `Annotated` type of a field. Fields of base classes are left
+    out.
+    """
     return {
         name: _columns(name, annotation)[0].comment
         for name, annotation in row.__annotations__.items()

@@ -35,9 +35,9 @@ class OfDataset:
         curves: values of the metric at the intensities of a distortion, for each distortion.
         bias: distances between two disjoint subsets of the real clips, for several sizes of the
             subsets; empty for means over clips, which have no bias of this kind.
-        smallest: distances between halves of the real clips; their mean plus two standard
-            deviations is the smallest difference that half of the clips can show. None for means
-            over clips.
+        smallest: distances between random halves of the real clips, which differ by chance only.
+            Their mean plus two standard deviations is the noise floor: with half of the clips,
+            smaller differences cannot be told from chance. None for means over clips.
         seconds: run time of the metric's network per clip, in seconds; None without a network.
     """
 
@@ -89,10 +89,11 @@ def weakens(curve: Curve) -> bool:
 
 
 def card(plan: Manifest, convention: str) -> dict[str, OfDataset]:
-    """Compute the trust card of one metric: which distortions it follows or misses, bias and cost.
+    """Compute the trust cards of one metric: which distortions it follows or misses, bias and cost.
 
     Args:
-        plan: manifest of a study: its cells, in which distortions of clips are the models.
+        plan: manifest of a study of distortions, in which each "model" is a distortion that is
+            applied to true clips.
         convention: exact definition of the metric, such as ``ssim.range2``; a column of the study's
             table.
 
@@ -116,7 +117,8 @@ def cards(plan: Manifest, only: str | None = None) -> dict[str, dict[str, OfData
     """Compute the trust cards of all metrics in a study of distortions.
 
     Args:
-        plan: manifest of a study: its cells, in which distortions of clips are the models.
+        plan: manifest of a study of distortions, in which each "model" is a distortion that is
+            applied to true clips.
         only: convention (exact definition of a metric, such as ``ssim.range2``) whose cards are
             computed; None for the conventions of all columns.
 

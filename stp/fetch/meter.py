@@ -1,4 +1,7 @@
-"""Progress of several files at once in one line: files, bytes, speed, time left."""
+"""Progress of several files at once in one line: files, bytes, speed, time left.
+
+An example is "download 3 of 8 files, 1.2 GB of 3.1 GB, 54.0 MB/s, 35 s left".
+"""
 
 import threading
 import time
@@ -17,10 +20,11 @@ class TransferMeter:
     the mean size of files of known size.
 
     Args:
-        title: name of the work: "download", "verify kth".
+        title: name of the work, e.g. "download" or "verify kth".
         sizes: size in bytes by name of the file; None if unknown.
-        report: callback for the progress. The line is its text; the numbers of finished and of all
-            items, which it takes too, are 0.
+        report: callback that is called as ``report(line, 0, 0)``. The line is the progress as text,
+            e.g. "download 3 of 8 files, 1.2 GB of 3.1 GB, 54.0 MB/s, 35 s left". The zeros stand
+            for numbers of finished and of all items, which the line makes superfluous.
         clock: function that returns the time in seconds.
     """
 
@@ -49,7 +53,7 @@ class TransferMeter:
         Args:
             name: name of the file.
             have: number of bytes that exist.
-            total: size of the file, bytes, if it has become known.
+            total: size of the file, bytes; None if it is still unknown, or known already.
         """
         with self._lock:
             if total is not None and self._sizes.get(name) is None:

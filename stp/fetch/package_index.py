@@ -44,7 +44,14 @@ class Indexes:
     certificates: str = ""
 
     def manners(self, manners: Manners) -> Manners:
-        """Return `manners` with the credentials, proxy and certificates of the indexes."""
+        """Copy settings of downloads, with credentials, proxy and certificates of the indexes.
+
+        Args:
+            manners: limits and settings of downloads, which are not changed.
+
+        Returns:
+            a copy with the same limits, for requests to the indexes.
+        """
         return replace(
             manners,
             credentials=self.credentials,
@@ -89,10 +96,14 @@ def find_url(package: str, file: str, sha256: str, indexes: Indexes, manners: Ma
 
     Args:
         package: name of the package.
-        file: name of the file, which is compared if an index states no SHA-256.
+        file: name of the file, by which it is found in an index that states no SHA-256.
         sha256: checksum of the file, hexadecimal.
-        indexes: indexes to search.
-        manners: limits of requests.
+        indexes: package indexes, which are searched in their order.
+        manners: limits and settings of downloads; credentials, proxy and certificates are taken
+            from ``indexes`` instead.
+
+    Returns:
+        the address, without name and password.
 
     Raises:
         StpError: no index has the file, or no index can be reached.

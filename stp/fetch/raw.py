@@ -42,7 +42,7 @@ from stp.fetch.table import FileState
 
 Release = Mapping[str, Any]
 """One version of a dataset's raw files as its configuration declares it: ``{"source": "official",
-"files": [...]}``; `fetch` describes all keys."""
+"files": [...]}``; `stp.plan.dataset.Release` describes all keys."""
 OWN = (".part", ".part.version", UNPACKED)
 """Suffixes of files that stp writes beside raw files."""
 _SHOWN = 10
@@ -51,7 +51,11 @@ Watch = Callable[[Callable[[], Any]], Any]
 
 
 def unwatched(work: Callable[[], Any]) -> Any:
-    """Call ``work()`` without watching which files it reads; `fetch` does this by default."""
+    """Call ``work()`` without watching which files it reads, and return its result.
+
+    This is the default of the argument ``watch`` of `fetch`. A run passes a function that refuses
+    files which the configuration of the release does not declare.
+    """
     return work()
 
 
@@ -134,32 +138,27 @@ def fetch(
     files.
 
     Args:
-        release: ``source`` (official, sample or synthetic), and ``files`` or ``generator`` with
-            ``options``. An entry of ``files`` has ``path``, and optionally ``url``, ``bytes``,
-            ``sha256``, ``md5_uncompressed`` (of the content of a gzip file), ``licence``,
-            ``access`` ("open", "registration" or "manual") and ``instructions``. With
-            ``many: true``, its ``path`` is a pattern (``*`` within one folder; ``**/*`` at its end
-            for all files below, as in a Zarr store) for all files that match, at least
-            ``min_files``; once there is a lock, for the matching files in the lock. An entry of
-            ``archives`` has ``path``, and optionally ``url``, ``bytes``, ``sha256``, ``access``,
-            ``instructions``, ``into`` (the folder that names in the archive are relative to; by
-            default the folder of the archive) and ``strip`` (number of leading folders to drop, or
-            "any"); declared files are unpacked from the archive.
+        release: source and files of the release, or its generator, with the keys that
+            `stp.plan.dataset.Release` describes. In a pattern for many files, ``*`` matches names
+            in one folder, and ``**/*`` at its end all files below, as in a Zarr store. Once there
+            is a lock file, a pattern stands for the matching files in the lock file.
         dataset: name of the dataset, for messages and the lock.
         name: name of the release.
         roots: folders of the same layout in order of preference: the user's raw folder, which is
             the only one that is written to, and perhaps a mirror. A generated release has a root of
             its own, so that generated files are never used in place of official ones.
-        beside: for a generated release, folders with the files that it declares.
         lock: path of the lock file, which is written if it is missing. Otherwise, every file has to
             agree with the lock file, and the lock file with the declarations.
-        registered: a lock file with checksums of the official release, which all files must have;
-            it may be missing.
+        beside: for a generated release, folders with the files that it declares.
+        registered: lock file of the official release (a file of ``config/locks``). It lists the
+            files of the release, each of which must have the checksum listed there. Nothing is
+            required if None, or if there is no such file.
         accept_incomplete: whether to lock the present files although others are missing; the lock
             lists missing files.
         report: callback for the progress.
         manners: limits and settings of downloads.
-        watch: function that runs the generator, and refuses reading of files that it must not read.
+        watch: function that calls the given work, such as the generator, and refuses files that it
+            must not read.
 
     Raises:
         StpError: no files are declared, files are missing, differ from their declaration or from
@@ -240,11 +239,23 @@ def check(
 ) -> list[FileState]:
     """Check every raw file of a release, without downloading, unpacking or generating files.
 
-    Arguments are those of ``fetch``. All files are read completely. If a file is damaged, known
-    checksums are deleted, so that no job uses the file.
+    All files are read completely. If a file is damaged, the checksums remembered from earlier reads
+    are forgotten, so that jobs read all files again; the lock file stays as it is.
+
+    Args:
+        release: declaration of the release, as in `fetch`.
+        dataset: name of the dataset.
+        name: name of the release.
+        roots: folders of the same layout in order of preference: the user's raw folder, and perhaps
+            a mirror; for a generated release, the folder of the generated files.
+        lock: path of the lock file, with which files have to agree if it exists.
+        registered: lock file of the official release, with which files have to agree too; None, or
+            a missing file, if there is none.
+        report: callback for the progress.
 
     Returns:
-        the state of each file: present, missing, damaged or ignored.
+        the state of each file: present, missing, damaged or ignored. A file is ignored if it
+        matches a pattern, but did not exist when the lock file was written.
 
     Raises:
         StpError: no files are declared; the lock file is damaged or belongs to another release.
@@ -364,11 +375,19 @@ def run_generator(
     watch: Watch = unwatched,
     declared: Mapping[str, Path] = MappingProxyType({}),
 ) -> None:
-    """Generate a synthetic dataset in ``out``, a new raw root.
+    """Generate the raw files of a synthetic dataset in a new folder.
 
-    ``generate(folder, options, report)`` of the generator's module writes into a new folder
-    beside ``out``, which is renamed to ``out`` when it is complete. Files in ``declared``, by name,
-    replace generated files. If another process was faster, its files, which are equal, are kept.
+    ``generate(folder, options, report)`` of the generator's module writes into another folder,
+    which is renamed to ``out`` when it is complete. If another process was faster, its files, which
+    are equal, are kept.
+
+    Args:
+        generator: name of the generator, such as ``kth`` or ``atlas.crowd``.
+        options: options of the generator.
+        out: the new folder of raw files.
+        report: callback for the progress.
+        watch: function that calls the given work, and refuses files that it must not read.
+        declared: paths of files that replace generated files, by name of the generated file.
 
     Raises:
         StpError: the generator does not exist, options are wrong, or a file cannot be written.

@@ -70,10 +70,13 @@ Decode = Callable[[RawFiles, Any], np.ndarray | Decoded]
 class Stream(NamedTuple):
     """Reader of all pieces, for raw files that are read once in their order, such as a tar stream.
 
-    It takes the place of a function that decodes single pieces in any process.
+    `write_frames` takes a function that decodes one piece (a video, or some hours of a field), and
+    calls it in several processes. Where raw files must be read from beginning to end, a `Stream`
+    takes the place of this function: it decodes all pieces in one process.
 
     Attributes:
-        read: ``read(indices)`` yields index and frames of each of these pieces once, in any order.
+        read: ``read(indices)`` yields the index and the frames, (frames, C, H, W), of each piece
+            whose index is listed, once and in any order.
     """
 
     read: Callable[[list[int]], Iterator[tuple[int, np.ndarray]]]
@@ -81,7 +84,10 @@ class Stream(NamedTuple):
 
 @dataclass(frozen=True)
 class Statistics:
-    """Statistics of the frames of each piece, for normalisation and checks.
+    """Statistics of the stored frames, piece by piece, for normalisation and checks.
+
+    A piece has frames that are decoded at once, such as those of a video (`Piece`). Statistics of
+    the training frames alone follow from those of the training pieces.
 
     Attributes:
         count: number of values per channel, int64 (pieces, C).
@@ -98,8 +104,15 @@ class Statistics:
     high: np.ndarray
 
     def of(self, pieces: np.ndarray | list[int]) -> dict[str, list[float]]:
-        """Compute ``mean``, ``std``, ``min`` and ``max`` of each channel over pieces, given by
-        index.
+        """Compute the statistics of each channel over the frames of some pieces.
+
+        Args:
+            pieces: indices of the pieces (frames that are decoded at once), such as those of the
+                training split, in the order of `write_frames`.
+
+        Returns:
+            ``mean``, ``std``, ``min`` and ``max`` of the stored values, each a list with a number
+            for each channel.
         """
         at = np.asarray(pieces, np.int64)
         n = self.count[at].sum(axis=0)
@@ -122,8 +135,11 @@ class StoredPiece:
 
     Attributes:
         piece: index of the piece.
-        count, sum, squares, low, high: number, sum, sum of squares, minimum and maximum of the
-            values of each channel.
+        count: number of values of each channel.
+        sum: sum of the values of each channel.
+        squares: sum of the squares of the values of each channel.
+        low: smallest value of each channel.
+        high: largest value of each channel.
         note: note of the decoder on the piece, see `Decoded`.
     """
 
@@ -175,7 +191,7 @@ def write_frames(
         raw: the raw files.
         pieces: pieces in the order of the store.
         decode: function that decodes one piece; or a `Stream`, which reads all in one process.
-        attrs: attributes of the group, including ``shape``.
+        attrs: attributes of the Zarr group, including ``shape``: channels, height and width.
         dtype: type of the stored values.
         unit: name of the pieces in the plural, for progress: "videos".
         then: function of the group that is called when all frames are written, for example to

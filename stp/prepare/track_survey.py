@@ -1,7 +1,7 @@
-"""Count the scenarios of a dataset of tracks, and the moments that give none, with reasons.
+"""Count the scenarios of a dataset of tracks, and the moments without a scenario, with reasons.
 
 A scenario, one sample, is a moment at which all people present were seen long enough. A protocol is
-a set of rules for this. Scenarios that overlap in time are one episode.
+a set of rules for this. An episode is a group of scenarios that overlap in time.
 """
 
 from collections.abc import Iterable
@@ -28,16 +28,20 @@ def survey(
 ) -> dict[str, Any]:
     """Count scenarios, episodes and people, and the moments that are left out.
 
+    An episode is a group of scenarios that overlap in time. Moments are the frames at which a
+    scenario could begin.
+
     Args:
-        data: the dataset.
-        observe, predict: numbers of observed and predicted positions.
-        protocols: names of protocols.
+        data: the prepared dataset.
+        observe: number of observed positions of a scenario.
+        predict: number of positions of a scenario that are to be predicted.
+        protocols: names of protocols (rules for which moments give a scenario).
 
     Returns:
-        by protocol (rules for which moments give a scenario), then by part of the data
-        (``calibration`` or ``test``): ``moments``, ``scenarios``, ``episodes``, ``people`` (summed
-        over scenarios), and ``left_out``: numbers of moments by reason, such as "too few people".
-        The reason of a moment is the first of `REASONS` that applies.
+        numbers by protocol, and then by part of the data (``calibration`` or ``test``):
+        ``moments``, ``scenarios``, ``episodes``, ``people`` (whose future is known, summed over
+        scenarios), and ``left_out``: numbers of moments by reason, such as "too few people". The
+        reason of a moment is the first of `REASONS` that applies.
     """
     return {
         protocol: {

@@ -14,7 +14,7 @@ from stp.tracks.tracks import Tracks
 
 @dataclass(frozen=True)
 class Variant:
-    """Counts that distinguish versions of a file with the same name.
+    """Counts of a raw file of tracks, which distinguish its incompatible versions.
 
     Attributes:
         rows: number of detections.
@@ -36,7 +36,7 @@ class CirculatingFile:
 
     Attributes:
         variant: counts that distinguish the version.
-        sha256: checksums of known copies.
+        sha256: checksums of known copies, hexadecimal.
     """
 
     variant: Variant
@@ -92,7 +92,11 @@ KNOWN = {
 
 
 def of(tracks: Tracks) -> Variant:
-    """Count rows and people of a file, and find its most frequent step."""
+    """Count detections and people of a raw file, and find the usual step between annotations.
+
+    Args:
+        tracks: detections of the file.
+    """
     order = np.lexsort((tracks.frame, tracks.person))
     passed = np.diff(tracks.frame[order])[np.diff(tracks.person[order]) == 0]
     every, counts = np.unique(passed, return_counts=True)
@@ -101,7 +105,16 @@ def of(tracks: Tracks) -> Variant:
 
 
 def named(variant: Variant, sha256: str = "") -> str:
-    """Title of a known version, by its checksum, otherwise by its counts; empty if unknown."""
+    """Look up the title of a known version of a raw file, by its checksum or its counts.
+
+    Args:
+        variant: counts of the file, which are compared if no known version has the checksum.
+        sha256: checksum of the file, hexadecimal; empty if it is unknown.
+
+    Returns:
+        the title, such as "HOTEL: obsmat.txt of EWAP"; if only the counts agree, it says so. Empty
+        if no known version agrees.
+    """
     for title, file in KNOWN.items():
         if sha256 in file.sha256:
             return title

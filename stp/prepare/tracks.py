@@ -43,10 +43,11 @@ class TracksOptions:
     """Options of the reader of the user's tracks of people; docs/own_data.md has an example.
 
     Attributes:
-        files: raw names of the recordings, in order; by default, all files that are not maps or
-            goals.
-        format: trajnetpp, ewap, columns or qualisys.
-        fps: frames per second, an alternative to ``dt``.
+        files: names of the raw files with tracks, in order; by default, all raw files except maps
+            and goals.
+        format: format of these files: trajnetpp, ewap, columns (a table whose columns are declared)
+            or qualisys.
+        fps: frames per second, from which ``dt`` is computed; an alternative to ``dt``.
         dt: seconds between two annotations.
         step: number of frames between two annotations.
         decimate: number n; scenarios use every n-th annotation. All annotations are stored, since a
@@ -55,13 +56,18 @@ class TracksOptions:
             person, x, y, lost}. Without ``person``, each file is one person; rows with ``lost`` set
             are left out.
         time_unit: unit of numeric times: s, ms, us, ns, or the number of seconds in another unit.
-        recording: files of a recording: each ``file``, all files of a ``folder``, or ``all`` files.
+        recording: what a recording is: each ``file``, all files of a ``folder``, or ``all`` files.
             Files of a recording have the same times and the same numbers for people.
         units: unit of x and y, for ``columns``.
         metres: metres in one unit of x and y, an alternative to ``units``.
-        variant: {rows, people, step} of all files together; other versions are refused.
-        map: {picture, homography}, {grid}, {grid, classes} or {discs}: raw names; null for none.
-        goals: raw name of a file with a goal in each line: x and y, metres; null for none.
+        variant: expected counts of all files together, {rows, people, step}: numbers of detections,
+            of people, and of frames between two annotations. Other versions of the files are then
+            refused. null to accept any version.
+        map: names of the raw files of a map of obstacles: {picture, homography}, a picture with
+            white obstacles and the matrix from pixels to metres; {grid} or {grid, classes}, a
+            semantic grid and the names of its classes; {discs}, a table of x, y and radius in
+            metres; null for none.
+        goals: name of the raw file with a goal in each line: x and y, metres; null for none.
         calibration: share of the detections, from the first, to which predictors may be fitted; the
             remaining detections are for the test.
         smooth: width of the box filter, in annotations; 0 for no smoothing.
@@ -121,7 +127,7 @@ class TracksOptions:
         return UNITS[self.units] if self.units else self.metres or 1.0
 
     def recordings(self, names: list[str]) -> list[str]:
-        """Select raw files with tracks: those of the option `files`, or all except maps and goals.
+        """Select the raw files with tracks: those of the option `files`, or all but maps and goals.
 
         Args:
             names: names of all raw files.
@@ -240,7 +246,7 @@ def grouped(names: Sequence[str], recording: str) -> dict[str, list[str]]:
     """Group the raw files of tracks into recordings.
 
     Args:
-        names: raw names of all files, in order.
+        names: names of the raw files with tracks, in order.
         recording: what a recording is: each ``file``, all files of a ``folder``, or ``all`` files.
 
     Returns:
@@ -260,6 +266,10 @@ def grouped(names: Sequence[str], recording: str) -> dict[str, list[str]]:
 
 def read_recording(paths: Sequence[Path], options: TracksOptions) -> Recording:
     """Read the tracks of people in the files of one recording.
+
+    Args:
+        paths: paths of the files.
+        options: options of the reader, such as the format.
 
     Raises:
         StpError: a file cannot be read, or contradicts the options.

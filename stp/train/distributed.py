@@ -1,9 +1,9 @@
 """Data-parallel training: several processes train one network, each on a share of every batch.
 
-The launcher (stp.run.cluster.launch) starts the processes and gives them the address of a common
-TCP store. Gradients and statistics of batch norms are computed over all clips of the batch, so the
-result equals that of one process, except for the order of additions and the random numbers inside a
-step (each process has its own stream).
+The launcher (stp.run.cluster.launch) starts the processes and gives them the address of torch's TCP
+store, through which they find each other. Gradients and statistics of batch norms are computed over
+all clips of the batch, so the result equals that of one process, except for the order of additions
+and the random numbers inside a step (each process has its own stream).
 """
 
 from collections.abc import Iterable, Iterator
@@ -126,9 +126,13 @@ def join(address: dict[str, Any] | None, device: str) -> Iterator[Ranks]:
     """Context manager: connect the processes of a training run.
 
     Args:
-        address: ``rank``, ``size``, ``local_rank`` (number of the process on its machine), ``host``
-            and ``port`` of the store; None for a single process.
+        address: ``rank`` (number of this process, from 0), ``size`` (number of processes) and
+            ``local_rank`` (number of this process on its machine); ``host`` and ``port`` of torch's
+            TCP store, through which processes find each other. None for a single process.
         device: device of the network: auto, cpu or cuda.
+
+    Yields:
+        rank of this process and number of processes; with a single process, 0 and 1.
     """
     if address is None:
         yield Ranks()

@@ -19,7 +19,7 @@ from stp.options.train import LOW_RATE, TrainOptions
 
 
 def micro_batch(requested: Any, batch: int, model: nn.Module) -> int:
-    """Number of clips of a batch to compute at once; it does not change the gradient.
+    """Choose how many clips of a batch to compute at once, which does not change the gradient.
 
     Args:
         requested: setting ``micro_batch``, 1..batch; None for the whole batch.
@@ -60,12 +60,15 @@ def too_large(label: str, clips: int, recomputes: bool) -> StpError:
 
 @torch.no_grad()
 def move_average(kept: nn.Module, model: nn.Module, decay: float) -> None:
-    """Update a moving average of weights; integers, such as counters, are copied.
+    """Update an exponential moving average of weights: (1 - decay) * kept + decay * model.
+
+    Integers, such as counters, are copied.
 
     Args:
         kept: network with the averaged weights, updated in place.
         model: network with the latest weights.
-        decay: weight of the latest weights in the new average, 0..1 (``train.ema``).
+        decay: weight of the latest weights, from 0 to 1 (``train.ema``). Elsewhere in the
+            literature, "decay" is often the weight of the previous average, here 1 - decay.
     """
     latest = model.state_dict()
     for name, average in kept.state_dict().items():
@@ -103,12 +106,11 @@ def target_channels(targets: Sequence[str], data: Prepared | None) -> list[int] 
 def loss_of(
     model: ForecastModel, options: TrainOptions, context: int, name: str, data: Prepared | None
 ) -> Callable[..., Tensor]:
-    """Build the loss of a training run: a function that maps clips (B, T, C, H, W) and a step to a
-    scalar.
+    """Build the loss of a training run.
 
-    ``train.loss`` replaces the error terms of the model's own loss, but not the divergence term of
-    latent codes (``drawn_forecast``). For models that draw lead times (`leads`), the function also
-    takes the lead times of the clips.
+    If the configuration sets ``train.loss``, this loss replaces the error terms of the model's own
+    loss. The divergence term of latent codes, which `ForecastModel.drawn_forecast` returns, is
+    still added.
 
     Args:
         model: the network.
@@ -116,6 +118,11 @@ def loss_of(
         context: number of context frames.
         name: name of the model, for errors.
         data: prepared data, for losses that depend on channels or grid; None for other losses.
+
+    Returns:
+        a function of clips, (B, T, C, H, W), and the number of the training step, which returns a
+        scalar. If lead times are drawn in training (attribute `ForecastModel.leads`), a third
+        argument is the lead time of each clip, int64 (B,).
 
     Raises:
         StpError: the model is not trained on forecasts, or the loss compares several forecasts of a

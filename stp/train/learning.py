@@ -1,9 +1,10 @@
 """Train, by gradient descent, networks that predict people.
 
 The random numbers of a step depend on the seed and the number of the step only, so a resumed
-training run gives the same result as an uninterrupted one. Tensors have a row for each person,
-which includes the person's neighbours. The last fifth of the calibration episodes (scenarios that
-overlap in time) is the validation set, which selects the best step.
+training run gives the same result as an uninterrupted one. Tensors have a row for each person to
+predict, with what the network is told about the person's neighbours. The last fifth of the
+calibration episodes (scenarios that overlap in time) is the validation set, which selects the best
+step.
 """
 
 import copy
@@ -28,7 +29,7 @@ from stp.train.checkpoint import Checkpoint
 from stp.train.order import INITIAL_WEIGHTS, draw, epoch_order
 
 Rows = Mapping[str, Tensor]
-"""Tensors whose first axis is people."""
+"""Tensors by name, whose first axis is the people to predict."""
 WARM_UP = 0.25
 """Share of the steps in which the weight of a warmed-up term of the loss (KL) grows from 0 to 1."""
 STATE = "training.pt"
@@ -38,19 +39,33 @@ CLIP_NORM = 1.0
 class Objective(Protocol):
     """Interface of a predictor of people that can be trained by gradient descent.
 
-    Rows are tensors by name, whose first axis is the people to predict.
+    `learn` calls `rows` once, which converts scenarios to tensors with a row for each person to
+    predict. Some of these rows, a batch of people, are the argument of the other methods.
     """
 
     def rows(self, scenarios: Scenarios) -> Rows:
-        """Convert scenarios to tensors by name, with a row for each person to predict.
+        """Convert scenarios to tensors with a row for each person to predict.
 
-        A row holds the observed and future positions of the person and, if the predictor uses
-        them, those of the neighbours.
+        Args:
+            scenarios: scenarios for training, or for validation.
+
+        Returns:
+            tensors by name, such as ``velocities`` and ``future``, whose first axis is people. They
+            contain observed and future positions of each person and, if the predictor uses them,
+            of the person's neighbours.
         """
         ...
 
     def varied(self, rows: Rows, random: np.random.Generator) -> Rows:
-        """Change a batch of people at random in ways that keep it realistic, such as mirroring."""
+        """Change a batch of people at random in ways that keep it realistic, such as mirroring.
+
+        Args:
+            rows: tensors of the batch, by name.
+            random: source of random numbers.
+
+        Returns:
+            changed tensors of the same shapes, by name.
+        """
         ...
 
     def loss(self, network: nn.Module, rows: Rows, kl_weight: float) -> Tensor:
@@ -58,14 +73,20 @@ class Objective(Protocol):
 
         Args:
             network: the network.
-            rows: tensors of a batch of people.
+            rows: tensors of a batch of people, by name.
             kl_weight: weight of a divergence term, if the loss has one; it rises from 0 to 1 in the
                 first steps of the training.
         """
         ...
 
     def error(self, network: nn.Module, rows: Rows) -> Tensor:
-        """Compute the validation error of people, a scalar, which selects the best step."""
+        """Compute the validation error, a scalar, which selects the best step.
+
+        Args:
+            network: the network.
+            rows: tensors of all people of the validation set, by name; without a validation set,
+                those of the training set.
+        """
         ...
 
 
@@ -75,8 +96,8 @@ class Learned:
 
     Attributes:
         weights: weights of the best step.
-        history: a row for each validation: step, mean training loss since the previous row,
-            validation error.
+        history: a row for each validation: ``step``, ``loss`` (mean training loss since the
+            previous row) and ``error`` (validation error).
         facts: facts of the training, to be stored with the result.
     """
 

@@ -31,8 +31,8 @@ class Claim:
         user: user who started the run.
         scale: name of the scale.
         time: start of the last run of the checkout, as Unix time.
-        artefacts: folders of the inputs of each artefact, by folder of the artefact; all are
-            relative to the store.
+        artefacts: for the folder of each needed artefact, the folders of the artefacts that it is
+            made from; all are relative to the store.
     """
 
     path: Path
@@ -49,7 +49,15 @@ class Claim:
 
 
 def made_from(plan: Plan) -> dict[str, list[str]]:
-    """Folders of the inputs of each artefact (folder of one job) of a plan, by its folder."""
+    """List which artefacts (folders that jobs write) each artefact of a plan is made from.
+
+    Args:
+        plan: the plan.
+
+    Returns:
+        for the folder of each artefact, the folders of its inputs, relative to the store. Raw files
+        are left out.
+    """
     return {
         folder: [v.folder for v in artefact.inputs.values() if isinstance(v, Artefact)]
         for folder, artefact in plan.artefacts.items()

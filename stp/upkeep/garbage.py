@@ -26,7 +26,7 @@ from stp.upkeep.inventory import artefacts, changed_at, leftovers, require, size
 
 DAY = 24 * 3600.0
 Needed = dict[str, list[str]]
-"""Artefact folders, each with the folders of its inputs."""
+"""Folders of needed artefacts, each with the folders of the artefacts that it is made from."""
 KINDS = ("artefact", "predictions", "leftover", "state")
 
 
@@ -70,14 +70,14 @@ class Garbage:
 
 
 def needed(plans: Iterable[Plan], claims: Iterable[Claim]) -> Needed:
-    """All artefacts (folders that jobs wrote) that somebody needs, with their inputs.
+    """List all artefacts (folders that jobs write) that somebody needs, with their inputs.
 
     Args:
         plans: plans of this checkout.
         claims: records of what the last runs of all checkouts need.
 
     Returns:
-        folders of the inputs of each needed artefact, by folder of the artefact.
+        for the folder of each needed artefact, the folders of the artefacts that it is made from.
     """
     folders: Needed = {}
     for part in (*(made_from(plan) for plan in plans), *(claim.artefacts for claim in claims)):
@@ -201,10 +201,12 @@ def delete(
 
     Args:
         root: the store.
-        rubbish: folders from `find` or `find_predictions`, which take long in a large store.
+        rubbish: folders from `find` or `find_predictions`. These take long in a large store, so
+            runs may begin meanwhile.
         say: callback that receives each folder before it is deleted.
-        needed_then: artefact folders that were needed when the garbage was listed; a running job
-            for any other artefact began later, and its inputs are unknown.
+        needed_then: artefacts that were needed when the garbage was listed, from `needed`; None for
+            none. As long as a job makes an artefact that is not among them and that nobody claims,
+            no artefact is deleted, because the job may read any of them.
         oldest: Unix time; earlier claims (records of what checkouts need) are ignored.
     """
     for item in rubbish:

@@ -32,7 +32,14 @@ PROFILES = ("local", "slurm")
 
 
 def create(folder: Path) -> None:
-    """Create the folder of a project.
+    """Create a project: a folder for work with the installed package, outside of its checkout.
+
+    The folder gets copies of the package's configuration (``config/``) and Snakemake profiles, a
+    Snakefile that includes the package's workflow, the empty folders ``modules/`` (for code of the
+    user's own) and ``results/``, and a file that marks it as a project.
+
+    Args:
+        folder: the new folder; it may exist if it is empty.
 
     Raises:
         StpError: the folder has files, which could be lost, or a name like that of an option.

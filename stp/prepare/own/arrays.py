@@ -52,12 +52,15 @@ class ArrayOptions(Common):
     """Options of the reader of the user's arrays (.npy, .npz, .h5 and others).
 
     Attributes:
-        axes: letters of the axes in their order; N and C may be missing.
+        axes: letters of the file's axes in their order, such as ``NTHWC`` or ``THW``. N stands for
+            recordings, T for time, C for channels, H for rows and W for columns. T, H and W are
+            required; without N, an array is one recording, and without C, it has one channel.
         array: name of the array in .npz and HDF5 files, or a pattern (``train/*``), or a list of
             these; by default, the only array of the file.
         divide_by: divisor of the values of the file: 255 maps uint8 to 0..1.
-        missing: codes for missing values, besides those that files declare. [] states that there
-            are none, so that a single value far from all others is accepted.
+        missing: code for missing values, such as -9999, or a list of codes, besides those that
+            files declare. [] states that there are none, so that a single value far from all others
+            is accepted.
         fill: number that replaces missing values (NaN), or a list of one for each channel; by
             default, missing values are an error.
         variables: names of the channels.
@@ -113,7 +116,10 @@ class Task(NamedTuple):
         location: the array.
         row: index of the recording along the axis N; None for arrays without this axis.
         first, stop: indices along the axis T of the first frame, and of the frame after the last.
-        axes, missing, fill: letters of the axes, codes for missing values, and what replaces these.
+        axes: letters of the axes in their order, such as ``NTHW``.
+        missing: the option for codes of missing values.
+        fill: value that replaces missing values, or one for each channel; None if missing values
+            are errors.
     """
 
     location: Location
@@ -130,8 +136,11 @@ def raw_contents(
 ) -> RawContents:
     """Find the arrays in the raw files, and describe the recordings in them.
 
-    `shape` is the required number of channels, height and width of frames. Compressed arrays are
-    unpacked into `folder`.
+    Args:
+        raw: the raw files.
+        options: options of the reader.
+        shape: required number of channels, height and width of frames.
+        folder: folder into which compressed arrays are unpacked.
 
     Raises:
         StpError: there are no arrays, or an array is damaged or has an unexpected shape or type.
@@ -205,7 +214,14 @@ def _locations(raw: RawFiles, name: str, patterns: list[str], folder: Path) -> I
 
 
 def contents(path: Path) -> dict[str, tuple[tuple[int, ...], str]]:
-    """Shape and type of all arrays in a file, by name, without reading their values.
+    """Look up the shape and type of all arrays in a file, without reading their values.
+
+    Args:
+        path: path of a .npy, .npz or HDF5 file.
+
+    Returns:
+        shape and type, such as ``((10, 64, 64), "uint8")``, by name of the array; the name is empty
+        in a .npy file.
 
     Raises:
         StpError: the file is damaged.
@@ -381,7 +397,14 @@ def _mapped(path: Path, offset: int) -> np.ndarray:
 
 
 def decode(raw: RawFiles, task: Task) -> np.ndarray:
-    """Read some frames of a recording, (T, C, H, W), in the type that will be stored.
+    """Read some frames of a recording, in the type that will be stored.
+
+    Args:
+        raw: the raw files.
+        task: which frames to read, and how.
+
+    Returns:
+        frames, (T, C, H, W); missing values are replaced by the option `fill`.
 
     Raises:
         StpError: the file is damaged, or values are missing.

@@ -42,7 +42,11 @@ def marks_of(missing: object) -> np.ndarray:
 
 
 def states_range(attrs: Mapping[Any, Any]) -> bool:
-    """Whether a variable states its valid range, so that missing values need not be guessed."""
+    """Whether a variable states its valid range, so that missing values need not be guessed.
+
+    Args:
+        attrs: attributes of the variable in its file.
+    """
     return any(key in attrs for key in STATED)
 
 
@@ -51,8 +55,14 @@ def far_value(
 ) -> tuple[float, float, float] | None:
     """Find a code for missing values that nobody declared: a single value far from all others.
 
-    The code is the smallest or the largest of all values. Callers leave out values of 8 bits, which
-    have no room for a code.
+    Only the smallest and the largest of all values can be the code. The others are the remaining
+    values, without common codes (`MARKS`) and without the fill. A common code, such as -9999, is
+    far from the others if its distance to the nearest of them exceeds their range, or if it is
+    negative and none of them is. Another whole number, of 100 or more in size, is far if its
+    distance to the nearest exceeds 10 times their range, its size exceeds 10 times theirs, and not
+    all of them are whole numbers.
+
+    Values of 8 bits have no room for a code, so callers do not ask about them.
 
     Args:
         blocks: function that yields all values in parts; called only if `low` or `high` may be a
@@ -100,7 +110,9 @@ def _may_be_mark(value: float) -> bool:
 def require_no_far_value(
     values: np.ndarray, name: str, remedy: str, fill: float | None = None
 ) -> None:
-    """Refuse a single value far from all others.
+    """Refuse values of which one is far from all others, such as -9999 among temperatures.
+
+    It may be an undeclared code for missing values; `far_value` says when a value is far.
 
     Args:
         values: values of one variable, of any shape; NaN is ignored.
@@ -119,25 +131,31 @@ def require_no_far_value(
 
 
 def fill_by_channel(fill: float | list[float] | None, channels: int) -> Sequence[float | None]:
-    """The value that replaces missing values of each channel; None where they are errors.
+    """Repeat the option ``fill`` for each channel.
 
     Args:
-        fill: the option ``fill``: a value for all channels, one for each channel, or None.
+        fill: a value for all channels, a list of one for each channel, or None.
         channels: number of channels.
+
+    Returns:
+        for each channel, the value that replaces missing values; None if missing values are errors.
     """
     return fill if isinstance(fill, list) else [fill] * channels
 
 
 def require_near_fill(name: str, blocks: Iterable[np.ndarray], fill: float) -> None:
-    """Refuse a fill that is farther from all other values than these are from each other.
+    """Refuse a fill (replacement of missing values) that is too far from the other values.
+
+    It is too far if its distance to the nearest other value exceeds the range of the other values,
+    their largest minus their smallest.
 
     Args:
         name: dataset and variable, for the error.
-        blocks: all values, in parts.
+        blocks: all values in parts, including those that were replaced by the fill.
         fill: value that replaced missing values.
 
     Raises:
-        StpError: the fill is far from all other values.
+        StpError: the fill is too far from the other values.
     """
     least, most = np.inf, -np.inf
     for block in blocks:

@@ -37,14 +37,16 @@ class GridOptions(Common):
         variables: levels of each variable, in the order of the channels: {t2m: , z: [500, 850]}
             gives three channels, t2m and two levels of z. In a recipe, this is a list: [{name: t2m,
             levels: []}, ...].
-        time: name of the time dimension; by default, one of the usual names.
-        y: name of the dimension of rows; by default, one of the usual names.
-        x: name of the dimension of columns; by default, one of the usual names.
-        level: name of the dimension of levels; by default, one of the usual names.
+        time: name of the time dimension; by default, a usual name such as ``time``.
+        y: name of the dimension of rows; by default, a usual name such as ``lat`` or ``y``.
+        x: name of the dimension of columns; by default, a usual name such as ``lon`` or ``x``.
+        level: name of the dimension of levels; by default, a usual name such as ``plev``.
         select: values of further dimensions, such as {number: 0}.
-        missing: codes for missing values, besides those that files declare. [] states that there
-            are none, so that a single value far from all others is accepted.
-        fill: number that replaces missing values (NaN), or one for each channel; none by default.
+        missing: code for missing values, such as -9999, or a list of codes, besides those that
+            files declare. [] states that there are none, so that a single value far from all others
+            is accepted.
+        fill: number that replaces missing values (NaN), or a list of one for each channel; by
+            default, missing values are an error.
         gaps: handling of missing times: error, or cut (windows do not cross gaps).
         cycle: period of the climatology: year (for monthly data), day, or day_of_year (for steps
             that divide a day; in a window that crosses 29 February, all later frames are one day
@@ -79,7 +81,10 @@ class GridOptions(Common):
         return levels_by_name(self.variables)
 
     def channels(self) -> list[str]:
-        """Names of the channels: t2m, z500, z850."""
+        """Names of the channels: a variable, and its level if it has levels.
+
+        For example, the variables ``{t2m: , z: [500, 850]}`` give t2m, z500 and z850.
+        """
         return [
             name if level is None else f"{name}{level:g}"
             for name, levels in self.levels.items()
@@ -88,7 +93,15 @@ class GridOptions(Common):
 
 
 class Task(NamedTuple):
-    """Frames to read, as ranges (path, first, stop) that follow one another, and the options."""
+    """Frames of one recording to read, which may lie in several files.
+
+    Attributes:
+        stretches: ranges of frames that follow one another: path of a file or store, index of its
+            first frame to read, and index of the frame after the last one to read.
+        options: options of the reader.
+        fill: value that replaces missing values, or one for each channel; None if missing values
+            are errors.
+    """
 
     stretches: list[tuple[Path, int, int]]
     options: GridOptions
@@ -119,6 +132,12 @@ def raw_contents(
     raw: RawFiles, options: GridOptions, shape: tuple[int, int, int], _: Path
 ) -> RawContents:
     """Find the files of fields, compare their times and grids, and describe the recordings in them.
+
+    Args:
+        raw: the raw files.
+        options: options of the reader.
+        shape: required number of channels, height and width of frames.
+        _: folder for unpacked files, which other kinds of data need.
 
     Raises:
         StpError: a file is damaged; a variable, level or dimension is missing; the grid has another
@@ -190,7 +209,11 @@ def raw_contents(
 
 
 def raw_path(raw: RawFiles, name: str) -> Path:
-    """The path of a file or Zarr store, after all of its files were compared with the lock file.
+    """Find the path of a file or Zarr store, and compare all of its files with the lock file.
+
+    Args:
+        raw: the raw files.
+        name: name of the file or store, from `names_of`.
 
     Raises:
         StpError: a file is missing, differs from the lock file, or is in another folder.
@@ -214,7 +237,11 @@ def raw_path(raw: RawFiles, name: str) -> Path:
 
 
 def names_of(raw: RawFiles) -> list[str]:
-    """The names of NetCDF files and Zarr stores among the raw files."""
+    """Find the names of NetCDF files and Zarr stores among the raw files.
+
+    Raises:
+        StpError: there are none, or there is a GRIB file.
+    """
     names: dict[str, None] = {}
     for name in raw.names:
         store = next((p for p in PurePosixPath(name).parents if p.suffix == ".zarr"), None)
@@ -233,7 +260,14 @@ def names_of(raw: RawFiles) -> list[str]:
 
 @contextmanager
 def open_grid(path: Path) -> Iterator[xr.Dataset]:
-    """Context manager: open a file or store lazily.
+    """Context manager: open a NetCDF file or Zarr store; values are read when they are used.
+
+    Args:
+        path: path of the file, or of the folder of the store.
+
+    Yields:
+        all variables and coordinates of the file or store. Times are decoded as dates; packed
+        values are left as they are stored.
 
     Raises:
         StpError: the file or store is damaged.
@@ -439,7 +473,15 @@ def _coordinates(
 
 
 def decode(_: RawFiles, task: Task) -> np.ndarray:
-    """Read ranges of frames from files, float32 (T, C, H, W).
+    """Read some frames of a recording, with all channels, from one or several files.
+
+    Args:
+        _: the raw files, which other kinds of data need; here ``task`` has the paths.
+        task: which frames to read from which files, and the options.
+
+    Returns:
+        frames in the order of the task, float32 (T, C, H, W); missing values are replaced by the
+        option `fill`.
 
     Raises:
         StpError: a file is damaged, or values are missing.

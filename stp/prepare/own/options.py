@@ -65,11 +65,15 @@ class Common:
                 f"{{method: {' or '.join(METHODS)}}}; fixed with offset and scale > 0")  # fmt: skip
 
     def stride_of(self, split: str, reach: int) -> int:
-        """Number of frames between the starts of windows of a split.
+        """Number of frames between the starts of consecutive windows of a split.
 
         Args:
             split: name of the split.
-            reach: number of stored frames that a window covers; the result without the option.
+            reach: number of stored frames from the first to the last frame of a window.
+
+        Returns:
+            the option `stride` for the split; if it is not set, ``reach``, with which windows do
+            not overlap.
         """
         stride = self.stride.get(split) if isinstance(self.stride, dict) else self.stride
         return stride or reach
@@ -164,7 +168,12 @@ class RawContents:
 
 
 def files_of(names: Sequence[str], kind: str, suffixes: tuple[str, ...]) -> list[str]:
-    """Names of the raw files of a kind, without hidden files.
+    """Select the raw files of a kind by their suffixes, without hidden files.
+
+    Args:
+        names: names of all raw files.
+        kind: kind of data, such as ``arrays``, for the error.
+        suffixes: possible ends of the names in lower case, such as ``.npy``.
 
     Raises:
         StpError: there are no files of this kind.

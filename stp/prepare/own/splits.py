@@ -64,6 +64,9 @@ class Part(NamedTuple):
 def check_splits(splits: dict[str, Any]) -> None:
     """Check the option ``splits``, before any file is read.
 
+    Args:
+        splits: the option, such as ``{by: file, train: 0.7, val: 0.15, test: 0.15}``.
+
     Raises:
         StpError: a key is unknown, a split is missing, or a fraction is out of range.
     """
@@ -370,10 +373,17 @@ def _stretches(
 def require_windows(
     data: RawContents, parts: Sequence[Part], clips: Sequence[Clip], options: Common, span: int
 ) -> None:
-    """Check, before decoding, that every split has windows.
+    """Check, before frames are decoded, that every split has at least one window.
+
+    Args:
+        data: the recordings.
+        parts: parts of the recordings in splits.
+        clips: windows that `cut` found in the parts.
+        options: the options `splits` and `frame_step`.
+        span: number of frames in a window.
 
     Raises:
-        StpError: a split has no window.
+        StpError: a split has no window, since its parts are shorter than a window.
     """
     splits = {clip.split for clip in clips}
     for split in split_names(options.splits):

@@ -43,7 +43,8 @@ class Columns:
         person: column of people; None if each file is one person.
         frame: column of whole frame numbers; None for files with times.
         time: column of times, numbers or dates; None for files with frame numbers.
-        lost: column that marks rows without a detection by values other than 0 or false.
+        lost: column that marks rows without a detection by values other than 0 or false; None if no
+            column does.
     """
 
     x: str | int
@@ -95,8 +96,9 @@ class Recording:
         tracks: the detections.
         rows: number of rows in its files.
         lost: number of rows that are marked as lost.
-        interpolated: number of detections between two rows of a person.
-        left_out: texts about people who were left out because of too few rows.
+        interpolated: number of detections whose position is interpolated between two rows.
+        left_out: texts about people who were left out because of too few rows, such as "person 7,
+            seen once".
     """
 
     tracks: Tracks
@@ -117,17 +119,21 @@ def read(
 ) -> Recording:
     """Read the CSV or Parquet files of one recording.
 
+    If the files have times in place of frame numbers, positions are interpolated at common times of
+    all people, ``dt`` seconds apart. People with too few rows for this are left out.
+
     Args:
         paths: paths of the ``.parquet`` files or text tables.
         columns: names or numbers of the columns.
         metres: metres per unit of x and y.
-        step: number of frames between two annotations; 1 for files with times.
-        dt: seconds between two annotations; for files with times, step of the common times.
+        step: number of frames between two annotations; not used for files with times.
+        dt: seconds between two annotations; for files with times, seconds between two common times.
         time_unit: seconds per unit of numeric times.
 
     Raises:
-        StpError: a file cannot be read or lacks a column, a value is not a finite number, a person
-            has two positions at one time, or the rows of all people are too far apart in time.
+        StpError: a file cannot be read or lacks a column; a value is not a finite number. For files
+            with times: a person has two positions at one time, or the rows of all people are too
+            far apart in time.
     """
     paths = [paths] if isinstance(paths, Path) else list(paths)
     detected = rows(paths, columns, time_unit)
@@ -316,15 +322,15 @@ def _one_file(
 
 
 def seconds(column: pd.Series, unit: float = 1.0) -> pd.Series:
-    """Convert times to seconds: numbers with a unit, dates (ISO 8601, UTC by default), or times of
-    day.
+    """Convert a column of times to seconds.
 
     Args:
-        column: column of a table.
+        column: numbers, dates (ISO 8601, UTC by default) or times of day.
         unit: seconds per unit of numbers.
 
     Returns:
-        seconds, one for each row; NaN for other values.
+        seconds, one for each row: of dates since 1970, of times of day since midnight; NaN for
+        other values.
     """
     if pd.api.types.is_datetime64_any_dtype(column):
         return _of_dates(column)
@@ -449,10 +455,10 @@ AT_A_ROW = 0.05
 def on_one_clock(
     time: np.ndarray, person: np.ndarray, position: np.ndarray, dt: float
 ) -> tuple[Tracks, int]:
-    """Interpolate the positions of all people at common times, ``dt`` seconds apart; gaps are not
-    filled.
+    """Interpolate the positions of all people at common times, ``dt`` seconds apart.
 
-    If all rows already are at such times, they are not changed.
+    Gaps (pauses of a person of more than `LONGEST` steps) are not filled. If all rows already are
+    at common times, positions are not changed.
 
     Args:
         time: times of the rows, seconds, (R,).

@@ -20,15 +20,19 @@ MARKER = re.compile(r"Helmet_(\d+) - \d+ ([XY])")
 
 
 def read(path: Path, *, dt: float = 0.01) -> Tracks:
-    """Read the positions of people from an export.
+    """Read the positions of people, who wear helmets with markers, from an export of Qualisys.
+
+    Each helmet is one person, with the number of the helmet. The position of a person is the mean
+    of the helmet's visible markers.
 
     Args:
-        path: path of the file (.tsv).
+        path: path of the export (.tsv).
         dt: seconds between two frames.
 
     Raises:
-        StpError: the file cannot be read or has no helmets; or its header states more frames than
-            it has, or another rate.
+        StpError: the file cannot be read, has no columns of helmets such as ``Helmet_3 - 2 X``, or
+            has text in place of numbers; or its header states more frames than it has, or another
+            rate than ``dt``.
     """
     try:
         table = pd.read_csv(path, sep="\t", header=HEADER)

@@ -6,7 +6,7 @@ from stp.core.options import require, whole
 
 
 class Callback:
-    """Ends a training run after ``patience`` successive validations without improvement.
+    """Ends a training run whose validation error no longer improves.
 
     Args:
         patience: number of successive validations without improvement that end the training.
@@ -22,7 +22,13 @@ class Callback:
         self.without = 0
 
     def after_epoch(self, training: Any, row: dict[str, Any]) -> None:
-        """Count validations without improvement; after ``patience`` of them, end the training."""
+        """Count validations without improvement, and end the training after too many.
+
+        Args:
+            training: the training run.
+            row: row of the finished epoch in the history; without a validation, its ``val_mse`` is
+                None.
+        """
         if row["val_mse"] is None:
             return
         self.without = 0 if training.progress.best_epoch == row["epoch"] else self.without + 1
