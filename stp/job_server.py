@@ -53,15 +53,17 @@ FORKED = {"jemalloc_bg_thd"}
 
 
 def start(configfile: Path) -> Callable[[], None] | None:
-    """Start a server for the jobs of this process; the server ends with this process.
+    """Start the job server, which runs later jobs of this process in forks of itself.
 
-    Later jobs find the server by an environment variable.
+    Such jobs start faster, since the server has already imported what they need and made the plan.
+    They find the server by an environment variable. The server ends with this process.
 
     Args:
         configfile: scale file of the jobs.
 
     Returns:
-        a function that stops the server; None if there can be no server.
+        a function that stops the server. None without a server: on systems other than Linux, or if
+        the path of its socket would be too long. Jobs then run in their own processes.
     """
     if sys.platform != "linux":  # elsewhere, forks after such imports may fail
         return None
@@ -98,7 +100,7 @@ def serve(address: str, configfile: Path) -> None:
     """Fork a child for each requested command, until standard input is closed.
 
     Args:
-        address: path of the socket; only this user may write to its folder.
+        address: path of the socket to create, in a folder to which only this user may write.
         configfile: scale file whose plan is made in advance.
     """
     import gc

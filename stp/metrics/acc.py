@@ -33,14 +33,14 @@ def anomaly_products(
     *,
     centred: bool = False,
 ) -> np.ndarray:
-    """Latitude-weighted means of the products of anomalies.
+    """Compute latitude-weighted means of the products of anomalies.
 
     Args:
         predicted: predicted fields, (N, T, C, H, W).
         observed: observed fields, (N, T, C, H, W).
         climatology: function of sample index and lead time index that returns the climatological
             mean at the valid time, (C, H, W).
-        weights: weights of latitudes, (H,).
+        weights: weights of latitudes, in any unit, (H,).
         centred: whether the weighted mean anomaly of each frame is removed first.
 
     Returns:
@@ -64,7 +64,7 @@ def _variance(square: np.ndarray, mean: np.ndarray) -> np.ndarray:
 
 
 def correlation(products: np.ndarray) -> np.ndarray:
-    """Correlation of anomalies from the means of their products (`anomaly_products`).
+    """Compute correlations of anomalies from the means of their products (`anomaly_products`).
 
     Args:
         products: means of p' o', p'^2 and o'^2, with predicted anomalies p' and observed anomalies
@@ -92,20 +92,21 @@ def acc(
 ) -> Metric:
     """Anomaly correlation coefficient of each variable.
 
+    ChaosBench's released code computes it with ``climatology="published"``, ``pooled=True`` and
+    ``weighted=False``, except that it pools batches of 32 starts instead of all starts.
+
     Args:
-        climatology: years of the climatology: "with_validation", 1993-2016, including the
-            validation year (PredBench, appendix B, equation 5, and its code); "without_validation",
-            training years only (ChaosBench, equation S3; the paper states 1994-2023); "published",
-            the climatology of ChaosBench's released code, 1994-2023 including the test years,
-            indexed by the day of the year, available in data prepared with
-            ``published_climatology``.
+        climatology: years over which the climatology is averaged: "with_validation", training and
+            validation years (for PredBench 1993-2016); "without_validation", training years;
+            "published", 1994-2023, which include the test years. The latter has a mean for each day
+            number of the year instead of each date, and exists in data that were prepared with the
+            option ``published_climatology``.
         centred: whether the mean anomaly of the globe is removed first, as is usual at forecast
             centres.
         pooled: whether products are summed over samples (and, for the value of all lead times, over
             lead times) before the division, so that days with large anomalies count more.
-        weighted: whether grid points are weighted by the cosine of latitude. In ChaosBench's
-            released code the weights cancel, because they are broadcast against the flattened
-            fields, so that all points have equal weight; it sums over batches of 32 starts.
+        weighted: whether grid points are weighted by the cosine of latitude; otherwise all points
+            have equal weight.
     """
 
     def bind(metric: Metric, compared: Comparison) -> Metric:
@@ -117,6 +118,7 @@ def acc(
         missing = means.missing_of(compared.frames)
         if missing:
             return bound._replace(reason=missing)
+        # ChaosBench's code broadcasts its weights against flattened fields, so that they cancel.
         weights = of_latitudes if weighted else np.ones_like(of_latitudes)
 
         def statistics(

@@ -13,12 +13,15 @@ from stp.metrics.metric import Metric, batch_weights, first_component
 
 
 def batches_in_time(frames: np.ndarray, size: int) -> np.ndarray:
-    """Assign samples to batches of successive frames; the order of the samples does not matter.
+    """Assign samples to batches by the times of their first frames.
+
+    Samples whose first frames lie within the same ``size`` successive frames form a batch. The
+    order of the samples does not matter.
 
     Args:
         frames: index of the observed frame of each sample and lead time, (N, T).
-        size: number of successive frames in which the samples of a batch begin. Frames are counted
-            from the start of the first sample, whether or not a sample begins there.
+        size: number of frames of the data in which the samples of a batch begin. Frames are counted
+            from the first frame of the earliest sample, whether or not a sample begins there.
 
     Returns:
         index of the batch of each sample, from 0, int64 (N,).
@@ -35,10 +38,9 @@ def _weighted_mean(means: np.ndarray) -> np.ndarray:
 def compose(metric: Metric, size: int) -> Metric:
     """Make a convention (one exact definition of a metric) whose value is the mean of batch means.
 
-    Each sample is weighted so that all batches count equally. The statistics contain the weighted
-    value and the weight of each sample, because intervals leave samples out or repeat them, and the
-    weights must then be averaged too. Statistics of single samples are not kept, because the weight
-    of a sample depends on the other samples.
+    Samples have weights with which all batches count equally. The weights are part of the
+    statistics because intervals are computed from resampled samples, whose weights have another
+    mean.
 
     Args:
         metric: a convention with a value for each sample, whose ``finish`` is the mean.
@@ -75,6 +77,6 @@ def compose(metric: Metric, size: int) -> Metric:
         finish=_weighted_mean,
         components=("weighted", "weight"),
         best_by=0,  # all members of a sample have its weight
-        keep_samples=False,
+        keep_samples=False,  # the weight of a sample depends on the other samples
         on_data=bind,
     )

@@ -20,7 +20,7 @@ from stp.metrics.ms_ssim import WEIGHTS, WINDOW, check_scales, shares, similarit
 
 
 def smallest_grid(scales: int) -> int:
-    """Smallest number of rows (or columns) of a grid that MS-SSIM with ``scales`` scales needs.
+    """The smallest number of rows (or columns) of a grid that MS-SSIM with ``scales`` scales needs.
 
     The window of the SSIM then fits into the field at every scale but the last, where it need not
     fit.
@@ -70,21 +70,24 @@ def field_similarity(
 ) -> np.ndarray:
     """Multi-scale structural similarity of G pairs of fields.
 
+    Fields are scaled to 0..255, and halved from each scale to the next. Before a field with an odd
+    number of rows (or columns) is halved, a row (or column) is added before its first one.
+
     Args:
         area: mask of the points where the observed fields have values.
         predicted, observed: fields, (G, H, W), in any unit.
-        scales: number of scales, from the finest; if not all are used, their weights are divided by
-            their sum.
-        own_range: whether each field is scaled by its own range, and an added row or column is 0;
-            if not, both fields are scaled by the range of the observed one, and an added row or
-            column repeats its neighbour.
+        scales: number of scales, from the finest; if it is below five, the weights of these scales
+            are divided by their sum.
+        own_range: if true, each field is scaled by its own range, and added rows and columns are 0.
+            If false, both fields are scaled by the range of the observed one, and added rows and
+            columns repeat their neighbours.
 
     Returns:
-        similarities, float64 (G,), computed in float32. The mean of each scale is accurate to 1e-6,
-        and so is the similarity, unless such a mean is nearly 0: its power then magnifies the error
-        (4e-4 in a benchmark). Infinite if the field that sets the range is constant; NaN if a field
-        has NaN.
+        similarities, float64 (G,), computed in float32; infinite if the field that sets the range
+        is constant; NaN if a field has NaN.
     """
+    # In float32 the mean of each scale is accurate to 1e-6, and so is the similarity, unless such a
+    # mean is nearly 0: its power then magnifies the error (4e-4 in a benchmark).
     x, y = area.filled(predicted), area.filled(observed)
     of_x, of_y = _range(x), _range(y)
     bad = np.isnan(of_x[0] + of_y[0]).reshape(-1)

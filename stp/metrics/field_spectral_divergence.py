@@ -12,10 +12,10 @@ def field_spectral_divergence(*, starts: int | None = None) -> Metric:
     mean, as in its code.
 
     Args:
-        starts: number of starts on successive days whose fields are averaged before the comparison;
-            the value is the mean over such batches. ChaosBench's listing S1 and its code do so for
-            most models, with 32 starts. Averaging blurs fields, so the value depends on this
-            number. The observed field of a day without a forecast is left out of the mean;
-            ChaosBench's code includes it. None: each frame is compared.
+        starts: number of starts on successive days whose fields are averaged before their spectra
+            are compared; the value is the mean over such batches. ChaosBench does so with 32 starts
+            for most models. Averaging blurs fields, so values with different numbers cannot be
+            compared. None: each frame is compared.
     """
+    # Observed fields of days without a forecast are left out; ChaosBench's code includes them.
     return finest.of_fields(divergence, starts)

@@ -2,7 +2,8 @@
 
 Shape letters: T frames, H x W pixels, h x w locations of a map, K channels of a map. The first
 frames are observed (context), the others are predicted. Each of the three features is a vector of K
-numbers for each frame (Somraj et al. 2022, section 4; `SSA` is their baseline).
+numbers for each frame (Somraj et al. 2022, section 4): motion-compensated similarity (MCS),
+rescaled frame differences (RFD), and simple spatial averages (SSA), their baseline.
 
 The argument ``form`` selects between ``released``, the behaviour of the published code, and
 ``written``, the definition in the paper.
@@ -71,7 +72,10 @@ def rescaled_differences(video: np.ndarray, form: Form) -> np.ndarray:
 
 
 def spatial_means(maps: np.ndarray) -> np.ndarray:
-    """Average maps over locations (SSA): float (T, h, w, K) to float64 (T, K)."""
+    """Average feature maps over locations: float (T, h, w, K) to float64 (T, K).
+
+    For the maps of a video's frames, Somraj et al. 2022 call this simple spatial averaging (SSA).
+    """
     return np.asarray(maps.mean(axis=(1, 2), dtype=np.float64))
 
 
@@ -105,12 +109,13 @@ def features_of(
             locations, float (T, h, w, K).
         context: number of observed frames.
         names: names of the features: "ssa" (means over locations), "mcs" (motion-compensated
-            similarity) or "rfd" (rescaled differences), the latter two also as ``<name>_written``.
-        seen: feature maps of ``frames``, if they are already computed.
+            similarity) and "rfd" (rescaled differences), as the published code computes them;
+            "mcs_written" and "rfd_written", as the paper defines them.
+        seen: feature maps of ``frames``; None to compute them.
 
     Returns:
-        features by name, K numbers for each frame, float64 (T', K). The number of frames T' depends
-        on the feature: all frames, the predicted ones, or one less than all.
+        features by name, K numbers for each frame: float64 (T, K); for "mcs_written" (T - context,
+        K), the predicted frames; for "rfd_written" (T - 1, K), the differences of adjacent frames.
     """
     maps = maps_of(frames) if seen is None else seen
     features = {}

@@ -11,6 +11,7 @@ from stp.metrics.metric import Metric
 _NONE = "no value at or above the threshold was observed"
 
 
+# The "log bias" of PredBench's code, (bias / ln 2)^2, is not a logarithm and has no convention.
 def _bias(hits: np.ndarray, misses: np.ndarray, false_alarms: np.ndarray) -> np.ndarray:
     return np.asarray((hits + false_alarms) / (hits + misses))
 
@@ -23,8 +24,8 @@ def frequency_bias(
 ) -> Metric:
     """Frequency bias at each threshold, and its mean over thresholds.
 
-    Counts are summed over samples and pixels before the division. (The "log bias" of the released
-    code, (bias / ln 2)^2, is not a logarithm and has no convention.)
+    It is the number of predicted events divided by the number of observed events. Both are counted
+    in all pixels of all samples before the division.
 
     Args:
         thresholds: values from which a pixel counts as an event.

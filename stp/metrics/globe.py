@@ -132,11 +132,14 @@ def _sums(
 
 
 def groups(shape: tuple[int, ...], fields: int = 1) -> Iterator[tuple[int, int, slice]]:
-    """Yield (sample, lead time, channels) of groups of fields that fit the processor's cache.
+    """Divide the fields of frames into groups that fit the processor's cache.
 
     Args:
         shape: shape of the observed frames, (N, T, C, H, W).
         fields: number of predicted fields for each observed field, such as the number of members.
+
+    Yields:
+        index of the sample, index of the lead time, and channels of each group.
     """
     samples, leads, channels, height, width = shape
     size = max(1, GROUP_BYTES // (8 * height * width * fields))
@@ -155,11 +158,13 @@ def by_group(
     """Compute statistics of single fields, in groups that fit the processor's cache.
 
     Args:
-        statistics: function of (observed area, predicted fields, observed fields) to ``parts``
-            arrays (G,); fields are (G, H, W), predicted fields of an ensemble (M, G, H, W).
-        predicted: predicted fields, (N, T, C, H, W) or (N, M, T, C, H, W).
+        statistics: function that computes the statistics of a group of G fields, as ``parts``
+            arrays (G,). Its arguments are the `Area` of the group (the observed points and the
+            weights of latitudes), the predicted fields, (G, H, W) or for an ensemble (M, G, H, W),
+            and the observed fields, (G, H, W).
+        predicted: predicted fields, (N, T, C, H, W) or, of M members, (N, M, T, C, H, W).
         observed: observed fields, (N, T, C, H, W).
-        weights: weights of latitudes, (H,).
+        weights: weights of latitudes, in any unit, (H,), for the `Area` of each group.
         parts: number of statistics of each field.
 
     Returns:

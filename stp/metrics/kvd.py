@@ -20,14 +20,17 @@ ROWS = 512
 
 
 def distance(x: np.ndarray, y: np.ndarray) -> float:
-    """Kernel distance between two sets of samples.
+    """Estimate the squared maximum mean discrepancy of two sets of features.
+
+    The estimate is unbiased, so it may be negative. The kernel is the polynomial (a'b + 1)^3 of two
+    feature vectors a and b.
 
     Args:
         x: features of the first set, (M, D).
         y: features of the second set, (N, D).
 
     Returns:
-        the distance, which may be negative.
+        the estimate, which is about 0 if both sets have the same distribution.
 
     Raises:
         StpError: fewer than two samples in a set, or values that are not finite.
@@ -61,5 +64,10 @@ def _sum(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def kvd() -> SetDistance:
-    """Kernel distance between network features of observed and of predicted clips."""
+    """Kernel video distance (KVD) between features of observed and of predicted clips.
+
+    It is an unbiased estimate of the squared maximum mean discrepancy, with the kernel (a'b + 1)^3,
+    over all clips at once, without subsets. The features are chosen in config/conventions; those of
+    the paper are the logits of the network I3D.
+    """
     return SetDistance(distance)

@@ -39,7 +39,7 @@ BATCH_PIXELS = 1 << 20
 """Number of pixels in the pairs of frames of a batch."""
 
 PACKAGED = {"alexnet": "alex", "squeezenet": "squeeze", "vgg16": "vgg"}
-"""Names of the files in the package ``lpips`` with the weights w of the channels, by network."""
+"""Names of the files in the package ``lpips`` with the weights of the channels, by network."""
 
 
 class Lpips(nn.Module):
@@ -79,7 +79,16 @@ class Lpips(nn.Module):
 
 
 def linear_weights(name: str) -> State:
-    """Read the weights w of version 0.1 from the package ``lpips``, without importing it.
+    """Read the weights of a network's channels in LPIPS 0.1 from the package ``lpips``.
+
+    The package is not imported.
+
+    Args:
+        name: name of the network: alexnet, squeezenet or vgg16.
+
+    Returns:
+        weights of the channels of each compared layer, (1, channels, 1, 1), by the names of the
+        package: ``lin0.model.1.weight``, ...
 
     Raises:
         StpError: the package is not installed.
@@ -167,7 +176,7 @@ def lpips(*, network: Literal["alexnet", "squeezenet", "vgg16"]) -> LearnedMetri
     """LPIPS, a perceptual distance between predicted and observed frames.
 
     Args:
-        network: network whose features are compared. PredBench and most papers use AlexNet;
-            SqueezeNet is version 1.1.
+        network: network whose features are compared. PredBench and most papers use AlexNet; of
+            SqueezeNet, it is version 1.1.
     """
     return LearnedMetric(network, partial(build, name=network))

@@ -54,7 +54,8 @@ class SetValue(NamedTuple):
 class Convention(Protocol):
     """Interface of conventions (exact definitions of metrics, such as ``ssim.range2``).
 
-    A convention is a function of ``stp.metrics`` with its options.
+    A convention is any object with the method ``loaded``. Functions of ``stp.metrics`` make such
+    objects from their options, e.g. a `Metric`.
     """
 
     def loaded(self, name: str, networks: NetworkInputs, /) -> "Metric | SetValue":
@@ -104,6 +105,8 @@ def every_component(means: np.ndarray) -> np.ndarray:
 
 class Batches(NamedTuple):
     """Batches of samples that have one value together: the score of their mean statistics.
+
+    An example is the spectrum of the mean field of a batch, whose statistics are the fields.
 
     Attributes:
         number: index of the batch of each sample, from 0, int64 (N,).
@@ -166,9 +169,10 @@ class Metric(NamedTuple):
         transform: function of frames and observed frames, (N, T, C, H, W) each; ``statistics`` gets
             its result instead of frames. It is computed once for all conventions with the same
             transform.
-        batches: batches of samples that have one value together, with equal weights. ``statistics``
-            then returns ``batches.components`` statistics for each variable instead of K; the score
-            of their means is the value of each sample in a batch.
+        batches: for metrics of whole batches, such as of the mean field of a batch; None for
+            metrics of single samples. ``statistics`` then returns ``batches.components`` statistics
+            for each variable instead of K. Their means over the samples of a batch have one score,
+            which every sample of the batch gets as its value. All batches have equal weight.
         best_by: index of the component whose mean over lead times selects the best of several
             forecasts of a sample, for metrics with a ``finish`` that is undefined for a single
             sample.
@@ -199,7 +203,7 @@ class Metric(NamedTuple):
     reason: str = ""
 
     def loaded(self, _: str, networks: NetworkInputs) -> "Metric":
-        """The metric itself, unchanged: unlike other conventions it needs no network."""
+        """Return the metric itself: unlike other conventions, it needs no network."""
         return self
 
     def valued(self, leads: Iterable[int]) -> frozenset[int]:

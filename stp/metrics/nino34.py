@@ -97,10 +97,10 @@ def correlation(*, weighted: bool = False) -> Metric:
     """Correlation of the index over samples, averaged over lead times (C-Nino3.4-M).
 
     Args:
-        weighted: whether lead times are weighted (C-Nino3.4-WM): the value is the sum of weight
-            times correlation, divided by the number of lead times (not by the sum of weights), so
-            that perfect forecasts of 12 lead times have 3.41, not 1. The value of one lead time is
-            its weight times its correlation.
+        weighted: whether correlations are multiplied by the weights of their lead times
+            (C-Nino3.4-WM), a_k ln k (see `weights`). The value of a lead time is this product. The
+            value of all lead times is the mean of these products; for a perfect forecast with 12
+            values of the smoothed index, it is the mean weight, 3.41.
     """
     return Metric(
         _moments,

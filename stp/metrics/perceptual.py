@@ -21,7 +21,8 @@ class Weights(NamedTuple):
 
     Attributes:
         path: path of the weights file.
-        declared: declared checksums, to which the file is compared (`stp.core.file_identity`).
+        declared: declared checksums, such as ``{"sha256": ...}``, to which the file is compared
+            (`stp.core.file_identity`).
         device: device of the network: "auto", "cpu" or "cuda".
         threads: number of CPU threads.
     """
@@ -35,10 +36,13 @@ class Weights(NamedTuple):
 def weights_path(files: Mapping[str, str], network: str, declared: Mapping[str, str]) -> Path:
     """Find the weights file of a network among those that a job was given.
 
+    The file is not read.
+
     Args:
         files: paths of the weights files that existed when the job was planned, by network.
-        network: name in config/weights.yaml.
-        declared: declared checksums of the file.
+        network: name of the network's weights in config/weights.yaml.
+        declared: declared checksums of the file, such as ``{"sha256": ...}``, only to name the file
+            in an error.
 
     Raises:
         StpError: no file is given for the network, because it was removed in the meantime.

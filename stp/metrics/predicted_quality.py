@@ -63,11 +63,9 @@ def _of_clips(metric: Metric, compared: Comparison, network: str) -> Metric:
 def build(weights: Weights, network: str, is_official: bool) -> Metric:
     """Build the metric from the file of a measure of quality.
 
-    A measure of quality is a model that predicts people's opinions of videos.
-
     Args:
         weights: the file of the measure.
-        network: expected name of the measure's network.
+        network: name of the network on whose features the measure has to be trained.
         is_official: whether the measure has to be trained on people's opinions, not on synthetic
             ones.
 

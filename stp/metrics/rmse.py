@@ -34,12 +34,11 @@ def rmse(
     """Root of the mean squared error of frames.
 
     Args:
-        root: "frames": mean over frames of the root of each frame; "pooled": one root of the mean
-            over samples, lead times, C, H and W, as in OpenSTL, which by Jensen's inequality is
-            never below the mean of roots.
-        over_pixels: reduction of a frame's squared errors over C, H and W: "mean", PredBench's RMSE
-            for data in physical units (traffic, ICAR-ENSO, SEVIR); "sum", which PredBench's code
-            calls RMSE for video.
+        root: "frames": a root for each frame, then the mean over frames; "pooled": one root of the
+            mean over samples and lead times, as in OpenSTL.
+        over_pixels: reduction of the squared errors of a frame over C, H and W: "mean", PredBench's
+            RMSE for data in physical units (traffic, ICAR-ENSO, SEVIR); "sum", which PredBench's
+            code calls RMSE for video.
     """
     if root == "pooled":
         statistics = _mean_square if over_pixels == "mean" else _square_sum

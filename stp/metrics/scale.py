@@ -21,13 +21,15 @@ BEYOND = 0.5
 
 
 def unit_range(attrs: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray] | None:
-    """Offset and scale that map values to [0, 1], float32 (1,) or (C, 1, 1).
-
-    None if the data have no fixed range.
+    """Find the offset and scale with which (value - offset) / scale lies in [0, 1].
 
     Args:
-        attrs: attributes of the prepared data; without ``normalisation`` they are frames in [0, 1].
-            ``values`` are the lowest and the highest value, if these are known.
+        attrs: attributes of the prepared data: ``units``; ``normalisation``, without which the data
+            are frames in [0, 1]; and ``values``, the lowest and the highest value, if known.
+
+    Returns:
+        offset and scale, float32 each: single numbers, or one for each channel, (C, 1, 1). None if
+        the data have no fixed range.
     """
     low, high = attrs.get("values", (0.0, 1.0))
     is_unit = attrs.get("units") == "1" and low >= -BEYOND and high <= 1 + BEYOND
@@ -42,7 +44,11 @@ def unit_range(attrs: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray] | None
 def in_unit_range(metric: Metric, compared: Comparison) -> Metric:
     """Adapt a metric for frames in [0, 1] to frames in the dataset's units.
 
-    Metrics such as SSIM have it as their attribute `Metric.on_data`.
+    This function is the value of `Metric.on_data` of metrics such as SSIM.
+
+    Args:
+        metric: a metric whose ``statistics`` expects frames in [0, 1].
+        compared: forecasts and data, whose attributes state the range.
 
     Returns:
         a metric that first maps frames to [0, 1]; without values, with a ``reason``, if the data

@@ -20,11 +20,17 @@ FINEST = 0.1
 
 
 def divergence(observed: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """Kullback-Leibler divergence, (...), of predicted from observed spectra, (..., k) each.
+    """Compute the Kullback-Leibler divergence of predicted spectra P from observed spectra O.
 
-    Spectra are divided by their sums. The divergence is infinite if a spectrum is zero everywhere,
-    or if the predicted spectrum is zero at a wavenumber where the observed one is not. It is NaN if
-    a spectrum contains NaN.
+    It is the sum over wavenumbers of O ln(O / P), after each spectrum is divided by its sum.
+
+    Args:
+        observed: observed power spectra O, (..., wavenumbers).
+        predicted: predicted power spectra P, of the same shape.
+
+    Returns:
+        divergences, (...); infinite if a spectrum is zero everywhere, or if the predicted spectrum
+        is zero at a wavenumber where the observed one is not; NaN if a spectrum contains NaN.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         o = observed / observed.sum(axis=-1, keepdims=True)
@@ -69,19 +75,22 @@ def _of_means(means: np.ndarray) -> np.ndarray:
 def of_frames() -> Metric:
     """Mean spectral divergence of frames and channels, over the finest tenth of wavenumbers.
 
-    At least two wavenumbers are used (`stp.metrics.spectra`). This convention is our own, for
-    frames of any kind; ChaosBench's wavenumbers (`stp.metrics.field_spectral_divergence`) lie in
-    the corners of the transform.
+    At least two wavenumbers are used (`stp.metrics.spectra`). This definition is our own, for
+    frames of any kind. ChaosBench has other wavenumbers (`stp.metrics.field_spectral_divergence`).
     """
     return Metric(_finest_tenth, no_value="a frame does not vary")
 
 
 def of_mean_spectra() -> Metric:
-    """Divergence, over all wavenumbers, of spectra averaged over samples and channels.
+    """Kullback-Leibler divergence of the mean spectrum of forecasts from that of observations.
 
-    Channels are normalised as for training. The statistics of a sample, whose sums are stored in
-    ``cluster_sums.parquet``, are the power of the forecast at each wavenumber 1, 2, ... (components
-    p1, p2, ...), and that of the observation (o1, o2, ...).
+    Spectra of normalised channels are averaged over samples and channels, for each lead time. The
+    mean spectra O (observed) and P (predicted) are divided by their sums over all wavenumbers; the
+    divergence is the sum of O ln(O / P).
+
+    The statistics of a sample, whose sums are stored in ``cluster_sums.parquet``, are the power of
+    the forecast at each wavenumber 1, 2, ... (components p1, p2, ...), and that of the observation
+    (o1, o2, ...).
     """
     return Metric(
         _finest_tenth,

@@ -23,8 +23,8 @@ from stp.train.factories import compile_parts, loss_of, optimizer_of, put_channe
 from stp.train.order import LeadDraws
 
 SECONDS = 4.0
-"""Time for each duration, seconds; slow networks take longer, since each is repeated at least three
-times."""
+"""Time for which an operation (such as a training step) is repeated to measure its duration,
+seconds; slow networks take longer, for at least three repetitions."""
 
 
 def measure_plan(
@@ -39,7 +39,8 @@ def measure_plan(
         plan: the plan, with all artefacts (stored results, such as trained models) that are needed.
         folders: folders of the artefacts whose networks are measured; None for all.
         report: callback for the progress.
-        seconds: time to spend on each duration, in seconds.
+        seconds: time for which each operation (training step, forecast, ...) is repeated to measure
+            its duration, in seconds; slow ones take longer, for at least three repetitions.
 
     Yields:
         a line of text for each network: the result, or the reason for its absence.
@@ -68,7 +69,8 @@ def measure_step(plan: Plan, training: Artefact, report: Report, seconds: float)
         plan: plan with the training.
         training: the training run to measure, an artefact of the plan.
         report: callback for the progress.
-        seconds: time to spend on each duration, in seconds.
+        seconds: time for which each operation (training step, forecast, ...) is repeated to measure
+            its duration, in seconds; slow ones take longer, for at least three repetitions.
 
     Returns:
         durations of a training step, a validation and a forecast, in seconds per clip.

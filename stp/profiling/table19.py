@@ -28,10 +28,10 @@ class Counted:
 
     Attributes:
         parameters: number of parameters.
-        multiply_adds: number of multiply-adds of the part of an evaluation that the paper's code
-            counts.
-        how: differences from the count of one evaluation in this project; empty without
-            differences.
+        multiply_adds: number of multiply-adds as the table counts them.
+        how: how the table counts otherwise than this project counts one evaluation of the network
+            (`stp.profiling.size`), e.g. "Table 19 counts frames of 3 channels; Moving-MNIST has 1";
+            empty if both count alike.
     """
 
     parameters: int
@@ -40,10 +40,16 @@ class Counted:
 
 
 def as_published(recipe: Mapping[str, Any], counted_size: Size | None = None) -> Counted:
-    """Count a network for Moving-MNIST as PredBench's Table 19 does.
+    """Count parameters and multiply-adds of a network as PredBench's Table 19 does.
+
+    For most networks, these are the parameters and the multiply-adds of one evaluation, as
+    `stp.profiling.size.size` counts them. Exceptions are networks that the table counts with
+    frames of three channels, E3D-LSTM, and networks that compute a part once for all evaluations of
+    a forecast.
 
     Args:
-        recipe: dict that describes the network, as for `stp.models.create`.
+        recipe: dict that describes the network, as for `stp.models.create`, with the frames of
+            Moving-MNIST.
         counted_size: size as `stp.profiling.size.size` counts it; counted here if None.
     """
     name = recipe["model"]

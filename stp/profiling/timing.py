@@ -52,12 +52,16 @@ class Timing:
 def timed(
     run: Callable[[], object], wait: Callable[[], None], seconds: float, label: str, report: Report
 ) -> Timing:
-    """Repeat a piece of work for some seconds, at least three times, after a warm-up.
+    """Measure how long a piece of work takes, in 3 to 1000 repetitions after a warm-up.
+
+    The warm-up is further calls of ``run``, for a fifth of ``seconds``. Work that takes ``seconds``
+    or longer has no such warm-up.
 
     Args:
-        run: function that does the work; it has been called once already.
+        run: function that does the work. The caller has to call it once before, since first calls
+            are often slower.
         wait: function that waits until the device has finished all of its work.
-        seconds: time in seconds after which no further repetition starts.
+        seconds: total time of repetitions, in seconds, after which no further one starts.
         label: name of the work, for the progress line.
         report: callback for the progress, in milliseconds done and to do.
     """
@@ -79,6 +83,10 @@ class Laps:
     """Stopwatch for a forecast that evaluates its network several times, such as by diffusion.
 
     The forecast is made repeatedly; each repetition is a lap. Durations are in seconds.
+
+    Args:
+        network: the network that the forecast evaluates.
+        wait: function that waits until the device has finished all of its work.
 
     Attributes:
         before: times from the start to the first evaluation, one for each lap.

@@ -39,21 +39,26 @@ class CrowdOptions:
     """Options of the generator of synthetic crowds.
 
     Attributes:
-        format: one of `FORMATS`.
+        format: file format of the recordings: ``ewap``, ``trajnetpp``, ``atc`` or ``qualisys``.
         files: paths of the recordings to write, below the output folder.
         area: x and y of two opposite corners of the place, metres.
-        goals: x and y of each goal, metres.
-        goals_file: path of the file of goals; none by default.
+        goals: x and y of each goal, metres; people walk from one goal to another.
+        goals_file: path of the list of goals to write, below the output folder; none by default.
         walls: x and y of two opposite corners of each wall, metres.
         pillars: x, y and radius of each pillar, metres.
-        map: paths of the map, {picture, homography} or {grid, classes}; none by default.
+        map: paths of the map's two files, below the output folder; no map by default. A map is
+            either ``picture`` (an image with obstacles in white) and ``homography`` (a text file
+            with the 3 x 3 matrix that maps (row, column, 1) to metres); or ``grid`` (an ndjson file
+            with the class of each cell) and ``classes`` (an ndjson file with the names of the
+            classes).
         cell: side of a pixel or cell of the map, metres.
         waves: number of waves in each recording. People of a wave enter within a second or two; the
             next wave enters when all have left.
         people: minimum and maximum number of people in one wave.
         speed: mean and standard deviation of people's speeds, metres per second.
-        noise: standard deviation of the noise of detections, metres.
-        dt: seconds between two annotations.
+        noise: standard deviation of the noise of detected positions, metres; for ``qualisys``, the
+            noise is a tenth of it.
+        dt: seconds between two annotated positions; ``qualisys`` always has 0.01.
         step: number of frames between two annotations; ``ewap`` and ``trajnetpp`` only.
         seed: seed of all random numbers.
     """

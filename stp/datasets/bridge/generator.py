@@ -41,17 +41,18 @@ class BridgeOptions:
     """Options of the generator of synthetic BridgeData.
 
     Attributes:
-        layout: format of the files, raw or rlds.
+        layout: layout of the files: raw (pictures and PredBench's lists) or rlds (TFRecord files).
         trajectories: number of trajectories in known scenes with known tasks; for rlds, number of
             episodes.
-        elsewhere: number of trajectories in each of the subsets with new scenes or tasks.
-        cameras: number of cameras of a trajectory.
-        frames: number of frames of most trajectories; officially 3..39.
-        long_frames: number of frames of every third trajectory; only these are in the lists of test
-            subsets with longer clips.
-        height: height of a picture (480; rlds: 64).
-        width: width of a picture (640; rlds: 64).
-        packed: whether to write one zip archive, as published, instead of files.
+        elsewhere: for raw, number of trajectories in each of the three subsets with new scenes or
+            tasks.
+        cameras: number of cameras that film a trajectory.
+        frames: number of frames of most trajectories; official ones have 3 to 39.
+        long_frames: for raw, number of frames of every third trajectory; only these are in the
+            lists of test subsets with longer clips.
+        height: height of a picture in pixels; official pictures have 480, those of rlds 64.
+        width: width of a picture in pixels; official pictures have 640, those of rlds 64.
+        packed: for raw, whether to write one zip archive, as published, instead of its files.
         seed: seed of all random numbers.
     """
 
@@ -72,7 +73,17 @@ class BridgeOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write the trajectories, ``bridge/demos_8_17.zip`` or its files, and lists; or TFRecord files.
+    """Write synthetic trajectories of BridgeData in one of its two layouts.
+
+    The layout ``raw`` has the archive ``bridge/demos_8_17.zip``, or its files below
+    ``bridge/bridge_data_v1``; and PredBench's lists of clips in
+    ``predbench_annotations/bridgedata``. The layout ``rlds`` has a TFRecord file below
+    ``bridgedata/rlds``, and no lists.
+
+    Args:
+        out: folder below which the files are written.
+        options: values of `BridgeOptions` by name.
+        report: function that receives the progress.
 
     Raises:
         StpError: an option is unknown or out of range.
@@ -124,7 +135,8 @@ def trajectory(
         frames: number of frames.
 
     Returns:
-        content of the files by name, and the folders of the views, one for each camera.
+        content of each file by its path in the folder of the trajectory; and the folder of
+        pictures of each camera, such as "images0".
     """
     motion = simulate(rng, frames, objects=int(rng.integers(3, 6)))
     views = [f"images{k}" for k in range(chosen.cameras)]

@@ -81,13 +81,14 @@ class BridgeOptions:
 
 
 class View(NamedTuple):
-    """The video of a trajectory from one camera.
+    """The video of a trajectory from one camera, in the layout of pictures (raw).
 
     Attributes:
-        name: name of the view; for raw, as in the lists, e.g.
+        name: folder of the pictures, by which PredBench's lists of clips name the view, e.g.
             "berkeley/toykitchen1/<task>/<date>/raw/traj_group0/traj17/images2".
-        cluster: name of the trajectory.
-        frames: number of frames.
+        cluster: folder of the trajectory, e.g. ".../raw/traj_group0/traj17". The views of a
+            trajectory are one cluster.
+        frames: number of frames that the lists state.
     """
 
     name: str
@@ -183,12 +184,16 @@ def views(lists: dict[str, dict[str, int]], span: int) -> list[View]:
 def cut(lists: dict[str, dict[str, int]], span: int) -> list[Clip]:
     """Make one clip of each listed view that is long enough.
 
-    Frames are stored for all `views`, one view after the other. The subset ``strict`` has the test
-    clips of trajectories that have no view in the training or validation list.
+    A view is the video of a trajectory from one camera. The store has the frames of one view after
+    the other, in the order of the function `views`; so the lists also tell where a clip begins.
 
     Args:
         lists: number of frames by view, for each split or subset, from `read_lists`.
         span: number of frames in a window: context + horizon.
+
+    Returns:
+        the clips of all splits and subsets. The additional subset ``strict`` repeats the test clips
+        of trajectories that have no view in the training or validation list.
     """
     firsts, first = {}, 0
     for view in views(lists, span):

@@ -48,15 +48,16 @@ _STORE_CHUNK = 8
 
 @dataclass(frozen=True)
 class WorldOptions:
-    """Options that synthetic days and forecasts share.
+    """Options of all generators of ChaosBench: those of the grid and of the simulated weather.
 
     Attributes:
         degrees: spacing of the grid, degrees, a divisor of 180.
         levels: pressure levels, hPa.
         variables: names of the variables that are written.
-        first_year: first year of the simulation.
+        first_year: year on whose 1 January the simulated weather begins.
         seed: seed of all random numbers.
-        part_mb: size of the parts of a stream, 10^6 bytes.
+        part_mb: size of a part, 10^6 bytes. Each generated archive is one .tar.gz file that is cut
+            into parts of this size.
     """
 
     degrees: Annotated[float, pydantic.Field(gt=0, le=45)] = 1.5
@@ -96,17 +97,18 @@ class WorldOptions:
 
 @dataclass(frozen=True)
 class DaysOptions(WorldOptions):
-    """Options of the generator of days.
+    """Options of the generator of daily fields of ERA5, ERA5-Land and ORAS5.
 
     Attributes:
         years: years whose days are written.
-        days: number of days of each year from 1 January; null for all.
-        land: names of the variables of ERA5-Land; must include t2m, by which readers recognise
-            land.
-        ocean: names of the variables of ORAS5, including sosaline, by which readers recognise the
-            ocean; also written for the month before the first day of each run of years.
-        store: whether variables on levels are also written as a store of WeatherBench 2, which is
-            in memory as a whole.
+        days: number of days of each year that are written, from 1 January; null for all.
+        land: names of the variables of ERA5-Land; none by default. If there are any, t2m has to be
+            among them, by which readers recognise land.
+        ocean: names of the variables of ORAS5; none by default. If there are any, sosaline has to
+            be among them, by which readers recognise the ocean. They are also written for the day
+            before each run of consecutive days, since readers may want the month before.
+        store: whether variables on pressure levels are also written as a Zarr store in the layout
+            of WeatherBench 2; all of its fields have to fit in memory.
     """
 
     years: tuple[int, ...] = tuple(range(1979, 2024))
@@ -144,10 +146,15 @@ Group = tuple[str, dict[str, Field]]
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write the days of ERA5, in the parts of one tar stream.
+    """Write synthetic days of ERA5, as parts of one tar stream.
 
     The parts are ``chaosbench/era5/era5_chunks.tar.gz.aa``, ``.ab`` and so on. Options may ask for
     land (``chaosbench/lra5``), ocean (``chaosbench/oras5``) and a store of WeatherBench 2 as well.
+
+    Args:
+        out: folder below which the files are written.
+        options: values of `DaysOptions` by name.
+        report: function that receives the progress.
 
     Raises:
         StpError: an option is unknown or out of range.
@@ -265,7 +272,7 @@ def _surface_group(
 
 
 def stored_heights(variable: str, values: np.ndarray) -> np.ndarray:
-    """Convert fields to what the release stores: heights (z) are geopotential over 9.81 m s-2.
+    """Convert heights (z) to those of the release, which are geopotential over 9.81 m s-2.
 
     Args:
         variable: name of the variable; others than z are not changed.

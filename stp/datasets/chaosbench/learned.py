@@ -48,8 +48,10 @@ class LearnedOptions(WorldOptions):
         starts: first and last day on which a forecast may start.
         every: number of days between starts; null for starts on the 1st and 15th of each month.
         lacks: names of variables that the model does not forecast.
-        error: standard deviation of the error of initial states, as in `CentreOptions`.
-        forcing: forcing of the model; the true forcing is 8.
+        error: standard deviation of the error of initial states, in units of the variables of
+            Lorenz's equations of 1996, which have a standard deviation of 3.65.
+        forcing: constant forcing F in Lorenz's equations of 1996, by which the model simulates
+            weather. The true weather has F = 8; with another value, the model errs systematically.
     """
 
     model: str = "panguweather"
@@ -79,6 +81,11 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write the synthetic archive of a trained forecast model, as parts of one tar stream.
 
     The parts are ``chaosbench/<model>/<model>_chunks.tar.gz.aa``, ``.ab`` and so on.
+
+    Args:
+        out: folder below which the files are written.
+        options: values of `LearnedOptions` by name.
+        report: function that receives the progress.
 
     Raises:
         StpError: an option is unknown or out of range.

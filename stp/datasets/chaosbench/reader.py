@@ -213,9 +213,10 @@ class ChaosbenchOptions:
 def cut(options: ChaosbenchOptions, span: int) -> tuple[list[Clip], dict[str, tuple[int, int]]]:
     """Cut the windows of all splits and test subsets, and locate their clusters.
 
-    Windows contain no days that are not read. Each window is a cluster (the unit of statistical
-    tests), which lasts until the next window starts. Since overlapping forecasts depend on each
-    other, `stp.score.blocks` merges clusters into blocks longer than a lead time.
+    A window has consecutive days of one split, all of which are read (`ChaosbenchOptions.days`).
+    Each window is a cluster (the unit of statistical tests), which lasts until the next window
+    starts. Since overlapping forecasts depend on each other, `stp.score.blocks` merges clusters
+    into blocks longer than a lead time.
 
     As in the released code, the last window that would fit is left out, which gives the 320 starts
     of 2022 of the published scores.

@@ -74,10 +74,11 @@ class Part(NamedTuple):
     """Land or ocean: how its data are recognised and dated.
 
     Attributes:
-        title: title of the data.
-        shown_by: name of a variable that is 0 exactly outside of land, or of the ocean.
-        when: function from a date to the day or month that its field belongs to: "2022-01-01", or
-            "2022-01".
+        title: title of the data, "ERA5-Land" or "ORAS5".
+        shown_by: name of a variable that is non-zero at every point of land (for the ocean: at
+            every point at sea), and 0 at all other points.
+        when: function that turns the date of a stored field, e.g. "2022-01-15", into the time that
+            the field stands for: the same day, or for monthly means the month, "2022-01".
     """
 
     title: str
@@ -103,18 +104,17 @@ ORAS5 = Part("ORAS5", "sosaline", month_of)
 class SurfaceStream:
     """Reads the variables of land or of the ocean from their tar stream, for given days.
 
-    The stream has another order of days than ERA5, so `collect` first stores the needed fields in
-    files; `of` then returns those of one day.
-
-    Call `collect` first, then `of` for each day and `done` after its last use, and `close` last.
+    The stream has another order of days than ERA5. So call `collect` first, which stores the needed
+    fields in files. Then call `of` for each day, `done` after its last use, and `close` at the end.
 
     Args:
         part: land or ocean.
         raw: the raw files.
-        names: names of the parts of the stream, in order.
+        names: names of the raw files that are the parts of the stream, in order.
         variables: names of the variables, in the order of the channels.
         grid: latitudes and longitudes that the data must have.
-        wanted: for each day, the day or month whose fields it gets.
+        wanted: for each day, the day or month whose fields it gets, such as "2021-12" for
+            "2022-01-15".
         state: folder for stored fields, which is kept after a crash.
     """
 
@@ -136,6 +136,9 @@ class SurfaceStream:
 
     def collect(self, days: Sequence[str]) -> None:
         """Read the stream once, and store the fields of some days that are not stored yet.
+
+        Args:
+            days: days, such as "2022-01-15".
 
         Raises:
             StpError: a day or month is missing, or damaged.

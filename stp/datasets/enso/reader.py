@@ -43,8 +43,9 @@ class EnsoOptions:
 
     Attributes:
         layout: "cmip" or "ersst".
-        models: for cmip, the rows of the file in order: `count` climate models of a `family` with
-            `years` rows each. Models are called CMIP6-01, CMIP6-02, ...
+        models: for cmip, the climate models in the order of the file's rows. Each entry describes
+            several models: ``family`` is their name, ``count`` their number, and ``years`` the
+            number of rows of each. Models are called CMIP6-01, CMIP6-02, ...
         val: for cmip, names of the climate models for validation; models in neither list are for
             training.
         test: for cmip, names of the climate models for the test.
@@ -102,7 +103,7 @@ class Series(NamedTuple):
     """Consecutive months that belong to one split.
 
     Attributes:
-        name: name, e.g. "CMIP5-17".
+        name: name of the climate model, e.g. "CMIP5-17", or for observations "ERSST-train".
         split: train, val or test.
         months: number of months.
         phase: calendar month of the first month, 0 = January.
@@ -115,7 +116,13 @@ class Series(NamedTuple):
 
 
 def cut(series: Iterable[Series], options: EnsoOptions) -> list[Clip]:
-    """Cut all series, whose months are stored in the given order, into windows."""
+    """Cut all series into windows.
+
+    Args:
+        series: consecutive months of one split each; the store has the frames of one series after
+            the other, in this order.
+        options: length of windows, and months between their starts.
+    """
     clips = []
     base = 0
     for part in series:
@@ -257,8 +264,10 @@ def _describe(group: zarr.Group, series: Iterable[Series]) -> None:
 
 
 def cmip_series(options: EnsoOptions) -> list[Series]:
-    """List the climate models in the order of the file, with 12 months per row plus 24 for the last
-    row.
+    """List the climate models in the order of the file, each with its number of months.
+
+    A row of the file has 36 months from January of its year, of which the next row repeats the last
+    24. A model with n rows therefore has 12 n + 24 different months.
 
     Raises:
         StpError: a model for validation or test does not exist.
@@ -279,15 +288,16 @@ def cmip_series(options: EnsoOptions) -> list[Series]:
 def decode_cmip(raw: RawFiles, task: tuple[EnsoOptions, Series, int, int]) -> np.ndarray:
     """Read the anomalies of a climate model, float32 (months, 1, 24, 48), degC.
 
-    A row of the file contains 36 months from January of its year, so rows overlap. At most 25 MB
-    are in memory.
+    A row of the file has 36 months from January of its year, of which the next row repeats the last
+    24. At most 25 MB are in memory.
 
     Args:
         raw: the raw files.
         task: options, the climate model, its first row in the file, and the row after its last.
 
     Raises:
-        StpError: the file is damaged, does not fit `models`, or rows disagree.
+        StpError: the file is damaged; its number of rows is not that of the option
+            `EnsoOptions.models`; or two rows differ in a month that both have.
     """
     options, part, start, stop = task
     path = raw.find(FILES["cmip"])
@@ -355,6 +365,10 @@ def fold(rows: np.ndarray, name: str) -> np.ndarray:
 
 def ersst(path: Path, options: EnsoOptions) -> tuple[list[Series], xr.DataArray, int]:
     """Read observed sea surface temperatures, and compute their anomalies on boxes of 5 degrees.
+
+    Args:
+        path: path of the file of ERSST, on a grid of 2 degrees.
+        options: number of months in each split.
 
     Returns:
         a series for each split; the anomalies of all months, float32 (time, 24, 48), degC; and the

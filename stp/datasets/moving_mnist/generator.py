@@ -30,13 +30,13 @@ _IMAGES_MAGIC, _LABELS_MAGIC = 2051, 2049
 
 @dataclass(frozen=True)
 class MovingMnistOptions:
-    """Options of the generator of a substitute for MNIST.
+    """Options of the generator of a substitute for MNIST, the 1797 digits of scikit-learn.
 
     Attributes:
-        test_images: number of digits in the t10k files; the remaining ones of all 1797 are in the
-            train files.
-        side: height and width of a picture in pixels; MNIST has 28. The box scales with the
-            picture.
+        test_images: number of digits in the test files (t10k); all others of the 1797 are in the
+            training files.
+        side: height and width of a picture in pixels; MNIST has 28. The digit fills a box with
+            20/28 of this side, as in MNIST.
         seed: seed of the choice of digits for the test.
     """
 
@@ -47,6 +47,11 @@ class MovingMnistOptions:
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write the digits: ``mnist/{train,t10k}-{images-idx3,labels-idx1}-ubyte.gz`` below ``out``.
+
+    Args:
+        out: folder below which the files are written.
+        options: values of `MovingMnistOptions` by name.
+        report: function that receives the progress.
 
     Raises:
         StpError: an option is unknown or out of range.

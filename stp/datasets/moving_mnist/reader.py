@@ -30,17 +30,19 @@ class MovingMnistOptions:
     """Options of the reader of Moving-MNIST.
 
     Attributes:
-        digits: pictures from which the clips of each split are drawn: ``{"file": raw name, "from":
-            first, "to": after the last}``. Null for the test split if `official_test` is set.
+        digits: pictures from which the clips of each split are drawn: ``{"file": name of the raw
+            file, "from": index of the first picture, "to": index after the last}``. Null for the
+            test split if `official_test` is set.
         clips: number of validation and test clips to draw.
         clips_per_epoch: number of training clips in an epoch.
         seed: seed of all clips that are drawn.
         n_digits: number of digits in a clip.
-        step: fraction of the free canvas that a digit moves in one frame.
+        step: length of the way of a digit from frame to frame, as a fraction of the side of a frame
+            less the side of a digit.
         directions: number of equally spaced directions of motion; null for any direction.
         span: number of frames of a validation or test clip; by default context + horizon.
-        official_test: raw name of the published test clips, uint8 (frames, clips, H, W); null to
-            draw test clips.
+        official_test: name of the raw file with the published test clips, uint8 (frames, clips, H,
+            W); null to draw test clips.
     """
 
     digits: dict[str, dict[str, Any] | None]
@@ -167,9 +169,9 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips that `run` will write, from the options alone.
+    """Count the clips that `run` will write, from the options or the file of published test clips.
 
-    Only if all published test clips are used, their file is opened to count them.
+    The file is opened only if the options use published test clips without stating their number.
 
     Returns:
         the clips, or their numbers by split, or the reason why a number is not known yet.

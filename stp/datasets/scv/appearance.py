@@ -1,7 +1,8 @@
 """Draw units in synthetic StarCraft videos; their colours and sizes are also used for checks.
 
-Units are blobs on flat ground. The colour of a unit shows its side, and its area shows its type.
-Lobes turn with the direction of motion, without changes of the area.
+Units (the figures of the game) are blobs on flat ground. The colour of a unit shows its side, and
+its area shows its type. The outline of most types has lobes (bulges). It turns while the unit
+moves, without changes of the area.
 """
 
 from collections.abc import Sequence
@@ -30,12 +31,16 @@ RADII = tuple(0.030 * 1.35 ** (kind / 2) for kind in range(TYPES))
 SHARD, MEDIVAC, BEACON, CUE, SHOT = 0.022, 0.060, 0.050, 0.012, 0.006
 """Radii of other objects, in widths of the map."""
 LOBES = (0, 2, 3, 4, 5, 6)
+"""Number of lobes (bulges of the outline) of a unit, by type; the first type is a disc."""
 DEPTH = 0.2
 """Depth of the lobes on the outline of a unit, relative to the unit's radius."""
 
 
 class Thing(NamedTuple):
-    """An object on the map, whose corners are (0, 0) and (1, 1).
+    """An object on the map, a square with the corners (0, 0) and (1, 1).
+
+    A unit (a figure of the game) is drawn as a disc with 0 to 6 lobes (bulges of its outline), all
+    other objects are drawn as discs.
 
     Attributes:
         number: number of the object, the same in all frames of a video.
@@ -44,7 +49,8 @@ class Thing(NamedTuple):
         colour: colour, a key of `COLOURS`.
         x: position from left to right, 0..1.
         y: position from top to bottom, 0..1.
-        turn: angle of the lobes, radians.
+        turn: angle by which the lobes of a unit are turned clockwise, radians. At 0, one of them
+            points to the right.
     """
 
     number: int

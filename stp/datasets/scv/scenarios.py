@@ -26,13 +26,14 @@ MARINE, MARINES = 1, "blue"
 SPEEDS = (0.0068, 0.0063, 0.0057, 0.0052, 0.0047, 0.0042)
 """Speeds of units by type, in widths of the map per frame: at least 68 frames to the border."""
 TURN = 40.0
-"""Angle by which lobes turn while a unit moves by one width of the map, radians."""
+"""Angle by which the lobes (bulges of the outline) turn while a unit moves by one width of the map,
+radians."""
 GAP, MARINE_GAP = 0.045, 0.038
 """Minimum distance between the lobes of two units, in widths of the map. The gap between marines is
-wider, so that both can reach a shard between them."""
+narrower than a shard, so that both can reach a shard between them."""
 MARINE_REACH = RADII[MARINE] * (1 + DEPTH) + SHARD
-"""Distance between the centres of a marine and of a shard that its lobes touch, in widths of the
-map."""
+"""Distance between the centres of a marine and a shard at which the lobes of the marine touch the
+shard, in widths of the map."""
 LEAST_REACH, DAMAGE = 0.08, 5.0
 """Minimum range of a weapon, from edge to edge, and damage by a shot of the weakest type; units
 have a health of 30."""
@@ -40,7 +41,9 @@ have a health of 30."""
 
 @dataclass(frozen=True)
 class Scenario:
-    """Parameters of the scenarios; the defaults are those of appendix B.
+    """Parameters of the scenarios; the defaults are those of Unterthiner et al. 2018, appendix B.
+
+    Units are the figures of the game, such as soldiers.
 
     Attributes:
         types: number of types of units, out of six.
@@ -313,12 +316,14 @@ def scattered(
 
 
 def push_apart(places: np.ndarray, radii: np.ndarray, gap: float) -> None:
-    """Move units apart if their lobes are closer than a gap, and onto the map, in place.
+    """Move units apart where they are too close, and back onto the map, in place.
+
+    A unit is a figure of the game. It is drawn as a disc with lobes (bulges of its outline).
 
     Args:
-        places: positions of the units, (units, 2), 0..1; changed.
-        radii: radii of the units, (units,), in widths of the map.
-        gap: minimum distance between two units' lobes, in widths of the map.
+        places: positions of the centres of the units, (units, 2), 0..1; changed.
+        radii: radii of the units without their lobes, (units,), in widths of the map.
+        gap: distance to keep between the lobes of two units, in widths of the map.
     """
     for _ in range(4):
         way = places[:, None] - places[None]

@@ -172,7 +172,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 
 def find_stretches(raw: RawFiles | Lists, options: TaxiBJOptions) -> list[Stretch]:
-    """Find all series of consecutive half hours, sorted by time.
+    """Find all stretches of consecutive half hours in the raw files, sorted by time.
 
     Raises:
         StpError: a file is missing or damaged, or its dates are not ascending half hours.
@@ -236,14 +236,14 @@ def _slot(text: str) -> int | None:
 
 
 def unbroken(slots: np.ndarray, complete_days: bool) -> Iterator[tuple[int, int, int]]:
-    """Find the series of consecutive half hours in a file.
+    """Find the stretches of consecutive half hours in a file.
 
     Args:
         slots: half hours of the rows, counted from 2013-01-01, ascending.
         complete_days: whether to leave out days without all 48 half hours.
 
-    Returns:
-        first row, number of rows and first half hour of each series.
+    Yields:
+        first row, number of rows, and half hour of the first row, for each stretch.
     """
     rows = np.arange(len(slots))
     if complete_days:
@@ -255,9 +255,17 @@ def unbroken(slots: np.ndarray, complete_days: bool) -> Iterator[tuple[int, int,
 
 
 def cut(stretches: Iterable[Stretch], options: TaxiBJOptions, length: int) -> list[Clip]:
-    """Cut all series, which are stored one after the other, into windows; splits are by time.
+    """Cut stretches of consecutive half hours into windows, and assign these to splits by time.
 
-    The subset ``strict`` has the test windows on days without windows of other splits.
+    Args:
+        stretches: the stretches, sorted by time; the store has the frames of one stretch after the
+            other.
+        options: numbers of validation and test windows.
+        length: number of frames in a window.
+
+    Returns:
+        the clips of all splits, and of the subset ``strict``: the test windows that begin after the
+        last day of which another split has a frame.
 
     Raises:
         StpError: there are too few windows.

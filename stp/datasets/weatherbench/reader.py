@@ -67,21 +67,23 @@ class WeatherbenchOptions:
     predbench/datasets/weatherbench_np.py.
 
     Attributes:
-        layout: "yearly" (WeatherBench) or "ensemble" (one file, whose members are assigned to
-            splits).
+        layout: "yearly" (WeatherBench, a file for each variable and year) or "ensemble" (one file,
+            whose members are assigned to splits).
         resolution: for yearly, spelling of the resolution in the names of folders and files.
         variables: pressure levels of each variable in hPa (empty at the surface), in the order of
             the channels; see `stp.core.options.levels_by_name`.
         years: for yearly, first and last year of each split.
         days_per_year: for yearly, number of days of each year in the files, from 1 January; null
             for whole years.
-        subsets: further subsets of the test years: number of frames of a window, by name.
+        subsets: for yearly, further subsets of the test years: number of frames of a window, by
+            name.
         file: for ensemble, name of the file.
         members: for ensemble, indices of the members of each split, from 0.
         cluster_days: number of days of a block of a year; windows that start in the same block are
             one cluster.
         normalisation: "published" (constants of the option `published`) or "train" (computed).
-        published: [mean, standard deviation] of each channel, compared with the computed ones.
+        published: for the normalisation "published", [mean, standard deviation] of each channel, by
+            its name. They are compared with those computed from the training years.
     """
 
     layout: Literal["yearly", "ensemble"] = "yearly"
@@ -138,7 +140,7 @@ class WeatherbenchOptions:
 
     @property
     def with_levels(self) -> list[tuple[str, int | None]]:
-        """Name and pressure level of each channel."""
+        """Name and pressure level (hPa) of each channel; the level is None at the surface."""
         channels: list[tuple[str, int | None]] = []
         for name, levels in self.levels.items():
             channels += [(f"{name}_{level}", level) for level in levels] or [(name, None)]
@@ -154,7 +156,7 @@ class Season(NamedTuple):
     """Consecutive hours of one year, or of a member of an ensemble.
 
     Attributes:
-        name: name of the year or member, such as "1979".
+        name: name of the year or member, such as "1979" or "member-03".
         split: train, val or test.
         first: first hour, in hours since 1970-01-01 UTC.
         hours: number of hours.
@@ -174,7 +176,7 @@ class Season(NamedTuple):
 
 
 def seasons_of(options: WeatherbenchOptions) -> list[Season]:
-    """All years in order: train, val, test."""
+    """List the seasons (the consecutive hours of one year) of all splits: train, val, test."""
     seasons = []
     for split in SPLITS:
         for year in options.years_of(split):
@@ -228,7 +230,13 @@ def cut(seasons: Iterable[Season], options: WeatherbenchOptions, span: int) -> l
 
 
 def run(job: Job) -> Extras:
-    """Write frames (``frames.zarr``), clips (``index.parquet``); for years, ``climatology.zarr``.
+    """Write the frames (``frames.zarr``), the clips (``index.parquet``) and perhaps a climatology.
+
+    The layout "yearly" gets a climatology (``climatology.zarr``), if training years are within
+    1993-2016; the layout "ensemble" gets none.
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option or a raw file is wrong, or a raw file is missing.
@@ -389,7 +397,11 @@ def _ensemble(
 
 
 def decode_years(raw: RawFiles, task: list[tuple[RawField, list[int]]]) -> np.ndarray:
-    """Read frames of a year, float32 (T, C, H, W); `task`: pairs of variable and its time indices.
+    """Read frames of a year, float32 (T, C, H, W).
+
+    Args:
+        raw: the raw files.
+        task: for each variable, its file and levels, and the T time indices to read.
 
     Raises:
         StpError: a file is damaged.
@@ -398,7 +410,11 @@ def decode_years(raw: RawFiles, task: list[tuple[RawField, list[int]]]) -> np.nd
 
 
 def decode_member(raw: RawFiles, task: tuple[list[RawField], int]) -> np.ndarray:
-    """Read a member, float32 (T, C, H, W); `task`: its variables, and its index in the file.
+    """Read all frames of a member of an ensemble, float32 (T, C, H, W).
+
+    Args:
+        raw: the raw files.
+        task: the variables with their file and levels; and the index of the member in the file.
 
     Raises:
         StpError: the file is damaged.

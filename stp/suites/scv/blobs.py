@@ -1,8 +1,8 @@
 """Recognise and track units of generated StarCraft videos as blobs of one colour.
 
-Videos are drawn by `stp.datasets.scv.appearance`. Pixels are unmixed into ground and one colour; a
-blob is a connected area of one colour. Units are identified by colour and area, and tracked from
-frame to frame: no unit moves farther than its largest step.
+Units are the figures of the game. Videos are drawn by `stp.datasets.scv.appearance`. Pixels are
+unmixed into ground and one colour; a blob is a connected area of one colour. Units are identified
+by colour and area, and tracked from frame to frame: no unit moves farther than its largest step.
 """
 
 from collections.abc import Sequence
@@ -69,18 +69,22 @@ class Seen(NamedTuple):
         return int(self.cover["none"].shape[-1])
 
     def of(self, *colours: str) -> list[list[Blob]]:
-        """Blobs of some colours in each frame."""
+        """Select the blobs of some colours, keys of `COLOURS`, in each frame."""
         return [[blob for blob in blobs if blob.colour in colours] for blobs in self.blobs]
 
 
 class Paths(NamedTuple):
-    """Positions of units in each frame.
+    """Positions of tracked units in each frame.
+
+    A unit is a figure of the game, which looks like a blob (a connected area of one colour). A
+    prediction may also have blobs in the colours of units that no tracked unit accounts for.
 
     Attributes:
         seen: whether each unit is visible in each of T frames, bool (units, T).
         places: current or last known position of each unit, (units, 1 + T, 2), in pixels, at the
             start and in each of T frames.
-        others: number of blobs in each frame that do not belong to a unit, (T,).
+        others: number of blobs in each frame that are in the colours of the units, but are not
+            assigned to one of them, (T,).
     """
 
     seen: np.ndarray
@@ -223,7 +227,7 @@ def assign(
 
 
 def follow(units: Sequence[Blob], blobs: Sequence[Sequence[Blob]], step: float) -> Paths:
-    """Track units from frame to frame.
+    """Track units (figures of the game) from frame to frame.
 
     Args:
         units: units to track, as they look in the first observed frame.

@@ -31,8 +31,9 @@ LEADS = (1, 14, 44)
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw scatter plots: a row for each variable, a column for each of some lead times.
 
-    Points are trained networks and their variants (networks with other options), with intervals. A
-    line joins the Pareto front of a network: its variants that no other one beats in both errors.
+    The axes are the RMSE of values (x) and the divergence of spectra (y). Points are trained
+    networks and their variants (networks with other options), with intervals. A line joins the
+    Pareto front of a network: no other variant of it has both a lower RMSE and a lower divergence.
 
     Args:
         scores: scores of all models in all tests of a table.
@@ -82,8 +83,9 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
 
 
 def front(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The Pareto front: points for which no other point is better in one number and not worse in
-    the other.
+    """Select the Pareto front of points with two errors each, sorted by the first error.
+
+    A point is left out if another point is smaller in one error and not larger in the other.
     """
     return sorted(
         point

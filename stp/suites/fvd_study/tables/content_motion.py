@@ -28,7 +28,13 @@ HEADER = (
 
 
 def render_content_motion(manifest: Path, out: Path) -> None:
-    """Write the table of motion against content as .csv, .md, .tex and .html.
+    """Write tables of how strongly distances between sets weigh motion against content.
+
+    The files are .csv, .md, .tex and .html. There is a table for each dataset, with a row for each
+    distance (such as FVD) and a column for each distortion of time. An entry is a ratio: the value
+    of the distance for this distortion, divided by its mean value for distortions of space that
+    have the same error per frame. 1 means that the distance considers both equally bad, 0 that it
+    does not react to motion.
 
     Args:
         manifest: path of the manifest (JSON list of the results) of the distortion study.

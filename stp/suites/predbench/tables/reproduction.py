@@ -85,7 +85,10 @@ class ReproducedTable:
 
 
 def render_reproduction(manifest: Path, out: Path) -> None:
-    """Write the tables as .csv, .md, .tex and .html.
+    """Write PredBench's Tables 13 to 16 with our values, as .csv, .md, .tex and .html.
+
+    The tables compare three values of each metric of a model: as published for the code of the
+    model's authors, as published for PredBench's code, and as computed here.
 
     Args:
         manifest: path of the manifest (JSON list of the results that tables are made from).

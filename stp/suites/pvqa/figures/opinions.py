@@ -48,7 +48,14 @@ baselines."""
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
-    """Draw all panels; a panel without data contains the reason that there are none.
+    """Draw six panels, after six figures of PVQA; a panel without data states the reason.
+
+    - Figure 3: histogram of the opinion scores of videos.
+    - Figure 4: opinion scores from one half of the raters (x) and from the other half (y).
+    - Figure 7: bars with the SROCC of measures on the features MCS, RFD, SSA or two of these.
+    - Figure 8: errors of a measure on MCS alone (x) and of one on RFD alone (y), points.
+    - Figure 9: for each measure, the share of pairs of videos that it ranks otherwise than people.
+    - Figure 11: time of a measure for a video (x), and its SROCC (y).
 
     Args:
         scores: scores of all models in all tests of a table.
