@@ -28,7 +28,7 @@ from stp.collect.leave_one_out import LeftOut
 from stp.collect.pairwise_tests import Entrant, Pair, contest
 from stp.collect.significance import holm
 from stp.score.bootstrap import intervals
-from stp.score.jackknife import effective_clusters, left_out_means
+from stp.score.jackknife import effective_clusters, leave_one_out_means
 
 MODELS = 12
 CLUSTERS = (10, 15, 26, 60, 200)
@@ -111,7 +111,7 @@ def _coverage(means: np.ndarray, counts: np.ndarray, truth: float, *, share: boo
     """Coverage of intervals of many runs, and how many runs have none: means (G, runs)."""
     sums = means * counts[:, None]
     value = sums.sum(axis=0) / counts.sum()
-    without = left_out_means(sums, counts)
+    without = leave_one_out_means(sums, counts)
     low, high = intervals(value, without, counts, resamples=RESAMPLES, seed=0, share=share)
     there = np.isfinite(low)
     covered = (low <= truth) & (truth <= high)
@@ -148,7 +148,9 @@ def _skewed(runs: int) -> None:
 def _contest(means: np.ndarray, counts: np.ndarray, direction: Direction) -> list[Pair]:
     """Test all pairs of models: means of their clusters, (G, M)."""
     sums = means * counts[:, None]
-    return _pairs(sums.sum(axis=0) / counts.sum(), left_out_means(sums, counts), counts, direction)
+    return _pairs(
+        sums.sum(axis=0) / counts.sum(), leave_one_out_means(sums, counts), counts, direction
+    )
 
 
 def _pairs(
@@ -183,7 +185,7 @@ def _run(
 
     sums = (means * counts).T  # (G, MODELS)
     value = finish(sums.sum(axis=0) / counts.sum())
-    without = finish(left_out_means(sums, counts))
+    without = finish(leave_one_out_means(sums, counts))
     truth = float(finish(np.array(truth)))
 
     drawn = rng.integers(clusters, size=(PAIRED, clusters))

@@ -26,9 +26,9 @@ from stp.collect.cluster_sums import Clusters
 from stp.collect.direction import Direction
 from stp.collect.leave_one_out import LeftOut
 from stp.collect.pairwise_tests import Entrant, contest
-from stp.score.blocks import Blocks, few, summed
+from stp.score.blocks import Blocks, few, sum_by_group
 from stp.score.bootstrap import intervals
-from stp.score.jackknife import FEWEST_CLUSTERS, left_out_means
+from stp.score.jackknife import FEWEST_CLUSTERS, leave_one_out_means
 
 STARTS = 320
 COLUMNS = {
@@ -91,8 +91,8 @@ def ours(
     counts = np.bincount(groups)
     if len(counts) < FEWEST_CLUSTERS:
         return None, None
-    sums = summed(d[:, None], groups)
-    value, without = sums.sum(axis=0) / len(d), left_out_means(sums, counts)
+    sums = sum_by_group(d[:, None], groups)
+    value, without = sums.sum(axis=0) / len(d), leave_one_out_means(sums, counts)
     seed = int(rng.integers(1 << 30))
     low, high = intervals(value, without, counts, resamples=RESAMPLES, seed=seed)[:, 0]
     named = Clusters(tuple(map(str, range(len(counts)))), tuple(counts.tolist()), "")

@@ -125,10 +125,10 @@ def open_store(database: "str | Path | None" = None) -> "duckdb.DuckDBPyConnecti
 
     import duckdb
 
-    from stp.collect.connection import opened
+    from stp.collect.connection import open_results_store
     from stp.run.results import RESULTS
 
     path = Path(database or RESULTS / "results.duckdb")
-    with opened(path):  # raises clear errors
+    with open_results_store(path):  # raises clear errors
         pass
     return duckdb.connect(str(path), read_only=True)

@@ -2,12 +2,12 @@
 
 import sys
 
-from stp.job_client import handed_over
+from stp.job_client import hand_over_job
 
 
 def main() -> None:
     """Run the command line, in the job server of the run if there is one."""
-    status = handed_over()
+    status = hand_over_job()
     if status is not None:
         sys.exit(status)
     from stp.core import exit_codes

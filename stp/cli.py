@@ -14,11 +14,11 @@ from stp.core import exit_codes
 from stp.core.disk import disk_error
 from stp.core.errors import StpError
 from stp.core.job import Interrupted
-from stp.page.plain_table import folded
+from stp.page.plain_table import wrap_line
 from stp.page.safe_text import visible
 from stp.run.cluster.launch import SAVED
 from stp.run.cluster.signals import Terminated
-from stp.run.readable_traceback import failed_import, readable
+from stp.run.readable_traceback import readable, readable_import_error
 from stp.verbs.app import app
 
 # isort: off
@@ -65,10 +65,10 @@ def _all_of(group: TyperGroup) -> Iterator[TyperGroup | TyperCommand]:
 
 def main() -> None:
     """Run the command line; errors that users can fix are printed without a traceback."""
-    _guarded(command())
+    _run_or_exit(command())
 
 
-def _guarded(run: Callable[[], Any]) -> None:
+def _run_or_exit(run: Callable[[], Any]) -> None:
     try:
         run()
     except Interrupted as saved:
@@ -85,7 +85,7 @@ def _guarded(run: Callable[[], Any]) -> None:
     except OSError as error:
         _complain(disk_error(error, "the system refused"))
     except Exception as error:
-        if import_error := failed_import(error):
+        if import_error := readable_import_error(error):
             _complain(import_error)
         print(readable(error), file=sys.stderr, end="")
         sys.exit(exit_codes.ERROR)
@@ -95,6 +95,6 @@ def _complain(error: StpError) -> NoReturn:
     text = visible(exit_codes.message_of(error))  # a message may contain names of untrusted files
     if sys.stderr.isatty():
         width = shutil.get_terminal_size().columns
-        text = "\n".join(folded(line, width) for line in text.splitlines())
+        text = "\n".join(wrap_line(line, width) for line in text.splitlines())
     print(text, file=sys.stderr)
     sys.exit(exit_codes.of(error))

@@ -22,7 +22,7 @@ SIZE: Final = "big"
 Json = dict[str, Any]
 
 
-def handed_over() -> int | None:
+def hand_over_job() -> int | None:
     """Ask the job server of this run to do the work of this process.
 
     Returns:

@@ -123,7 +123,7 @@ def serve(address: str, configfile: Path) -> None:
         while listener in select.select([listener, sys.stdin], [], [])[0]:
             connection, _ = listener.accept()
             with connection:
-                request, files = _received(connection)
+                request, files = _receive_request(connection)
                 children = {child for child in children if os.waitpid(child, os.WNOHANG) == (0, 0)}
                 if _is_served(request) and before == _state(places):
                     _import_for(*request["arguments"][1:2])
@@ -194,7 +194,7 @@ def _import_for(verb: str = "") -> None:
         del os.environ[name]
 
 
-def _received(connection: socket.socket) -> tuple[Json, list[int]]:
+def _receive_request(connection: socket.socket) -> tuple[Json, list[int]]:
     """Receive the request for a command, empty if incomplete, and the open files of its process."""
     files = array.array("i")
     try:
@@ -226,7 +226,7 @@ def _become(request: Json, files: list[int], connection: socket.socket) -> NoRet
     sys.stdout = os.fdopen(1, "w", buffering=1 if os.isatty(1) else -1, closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, errors="backslashreplace", closefd=False)
     connection.sendall(b"y")
-    threading.Thread(target=_heed, args=(connection,), daemon=True).start()
+    threading.Thread(target=_relay_signals, args=(connection,), daemon=True).start()
     status = 1
     try:
         from stp.cli import main
@@ -247,7 +247,7 @@ def _become(request: Json, files: list[int], connection: socket.socket) -> NoRet
         os._exit(status)
 
 
-def _heed(connection: socket.socket) -> None:
+def _relay_signals(connection: socket.socket) -> None:
     """Receive the signals of the requesting process, and end if that process ends."""
     while received := connection.recv(1):
         if signal.getsignal(received[0]) == signal.SIG_DFL:

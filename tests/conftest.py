@@ -63,7 +63,7 @@ def real_weights() -> Callable[[str], tuple[Path, dict[str, Any]]]:
         folder = os.environ.get(WEIGHTS)
         if not folder:
             pytest.skip("set STP_WEIGHTS_DIR to the folder of weights to run this test")
-        files = weights.present(Path(folder), weights.declared())
+        files = weights.present(Path(folder), weights.read_declared_weights())
         if network not in files:
             pytest.skip(f"STP_WEIGHTS_DIR has no weights of {network}")
         return Path(folder) / files[network].file, files[network].model_dump()

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from stp.plan.metric import declared
+from stp.plan.metric import read_convention
 from stp.score.conventions import build
 
 
 def defined(*names: str) -> dict[str, dict[str, Any]]:
     """Functions and options of conventions, as in score recipes."""
-    return {name: declared(name, "a test")[1].definition for name in names}
+    return {name: read_convention(name, "a test")[1].definition for name in names}
 
 
 def convention(name: str) -> Any:

@@ -33,7 +33,7 @@ def write_official(plan: Plan, datasets: Iterable[str]) -> None:
 
 def judged(plan: Plan, dimension: str) -> tuple[Cell, ...]:
     """The cells of a dimension, with what is known of their bytes."""
-    return data_origin.judged(manifest(plan, dimension))
+    return data_origin.cells_with_evidence(manifest(plan, dimension))
 
 
 def write(path: Path, text: str) -> None:

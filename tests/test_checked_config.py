@@ -141,7 +141,7 @@ def test_a_parsed_configuration_is_cached_for_other_processes(tmp_path, monkeypa
     def read_anew() -> list[str]:
         """As another process reads both."""
         nonlocal cached
-        checked_config._parsed.cache_clear()
+        checked_config._parse_to_pickle.cache_clear()
         cached = fingerprint.SourceCache(tmp_path, "configuration")
         values = [repr(checked_config.read_yaml(path)) for path in (inside, outside)]
         checked_config.save_cache()
@@ -156,4 +156,4 @@ def test_a_parsed_configuration_is_cached_for_other_processes(tmp_path, monkeypa
     inside.write_text(inside.read_text().replace("2024", "2025"))
     os.utime(inside, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert "2025-01-01" in read_anew()[0]
-    checked_config._parsed.cache_clear()
+    checked_config._parse_to_pickle.cache_clear()

@@ -44,11 +44,11 @@ def made(tmp_path_factory):
         (root / "weights").mkdir()
         torch.manual_seed(0)
         torch.save(I3D().state_dict(), root / "weights" / "seeded.pt")
-        known = network_weights.declared()
+        known = network_weights.read_declared_weights()
         sums = {"file": "seeded.pt", "sha256": identify(root / "weights" / "seeded.pt")["sha256"]}
         file = network_weights.WeightFile(**sums)
         known["i3d"] = known["i3d"].model_copy(update={"files": (file,)})
-        patch.setattr(network_weights, "declared", lambda *_: known)
+        patch.setattr(network_weights, "read_declared_weights", lambda *_: known)
         cells = [{"trained_on": "moving_mnist"}]
         rolled = [{"trained_on": "moving_mnist", "keep": 1}]
         scale = merge(

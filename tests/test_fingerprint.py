@@ -183,7 +183,7 @@ def cached(folder, name="meanings", version=None):
 
     def write(modules):
         text = json.dumps(modules)
-        cache.path.write_text(f"{cache._sealed(text)}\n{text}")
+        cache.path.write_text(f"{cache._compute_seal(text)}\n{text}")
 
     return json.loads(cache.path.read_text().partition("\n")[2]), write
 

@@ -74,8 +74,8 @@ def test_a_child_does_what_a_process_of_its_own_does(environment, scale_file, wo
 def is_served(folder: Path = ROOT, **environment: str) -> bool:
     """Whether the server does the work of a process that asks it, and then does nothing itself."""
     code = (
-        "import sys; from stp.job_client import handed_over;"
-        "sys.argv = ['stp', 'list', 'models', '--help']; sys.exit(handed_over() is None)"
+        "import sys; from stp.job_client import hand_over_job;"
+        "sys.argv = ['stp', 'list', 'models', '--help']; sys.exit(hand_over_job() is None)"
     )
     command = [sys.executable, "-c", code]
     return subprocess.run(command, cwd=folder, env=environment).returncode == 0

@@ -353,7 +353,7 @@ def test_a_module_that_cannot_be_imported_is_one_error(
     importlib.invalidate_caches()
     recipe = {"model": "broken_import", "options": {}, "shape": (1, 8, 8)}
     with pytest.raises(SystemExit):
-        cli._guarded(lambda: create({**recipe, "context": 1, "horizon": 1}))
+        cli._run_or_exit(lambda: create({**recipe, "context": 1, "horizon": 1}))
     said = capsys.readouterr().err
     assert f"{path}, line {line}: " in said and remedy in said
     assert len(said.splitlines()) <= 4 and "Traceback" not in said
@@ -366,5 +366,5 @@ def test_an_error_of_a_module_that_was_imported_keeps_its_traceback(tmp_path, mo
     importlib.invalidate_caches()
     late = importlib.import_module("stp.models.late")
     with pytest.raises(SystemExit):
-        cli._guarded(late.fail)
+        cli._run_or_exit(late.fail)
     assert "Traceback" in capsys.readouterr().err

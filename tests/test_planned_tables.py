@@ -86,7 +86,7 @@ def test_tables_that_lack_something_say_what(tables: dict[str, Table]) -> None:
     for name, missing in (("reliability", "seed"), ("human_preferences", "answers")):
         assert not tables[name].is_possible
         with pytest.raises(StpError, match=missing):
-            tables[name].needed(None)
+            tables[name].required_inputs(None)
     assert tables["reproduction"].is_possible and tables["model_speed"].on_demand
     without = {**TINY, "dimensions": {"short_term": {**TINY["dimensions"]["short_term"]}}}
     without["dimensions"]["short_term"] |= {"datasets": ["kth"]}
@@ -95,7 +95,7 @@ def test_tables_that_lack_something_say_what(tables: dict[str, Table]) -> None:
         one for one in Tables(plan, {"short_term": Path("unread")}) if one.name == "reproduction"
     ]
     with pytest.raises(StpError, match="reproduction"):
-        made.needed(None)
+        made.required_inputs(None)
 
 
 def test_every_planned_figure_has_one_rule_and_a_digest(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_the_rest_is_the_mean_of_each_waiting_stage(tmp_path):
     durations.add("train", begun, 40)
     durations.add("score", begun, 2)
     # one after the other: 62 s of work in 60 s; two trainings of 30 s and a score of 2 s
-    assert durations.left(whole("train", "train", "score"), begun) == pytest.approx(
+    assert durations.seconds_left(whole("train", "train", "score"), begun) == pytest.approx(
         62 / 1.033, rel=0.02
     )
 
@@ -52,7 +52,7 @@ def test_work_side_by_side_halves_the_rest(tmp_path):
     durations = Durations(tmp_path / "durations.jsonl")
     for _ in range(4):
         durations.add("train", begun, 30)  # 120 s of work in 60 s
-    assert durations.left(whole("train") * 4, begun) == pytest.approx(60, rel=0.02)
+    assert durations.seconds_left(whole("train") * 4, begun) == pytest.approx(60, rel=0.02)
 
 
 def test_a_model_counts_with_its_own_mean(tmp_path):
@@ -60,9 +60,9 @@ def test_a_model_counts_with_its_own_mean(tmp_path):
     durations = Durations(tmp_path / "durations.jsonl")
     durations.add("train convlstm", begun, 50)
     durations.add("train climatology", begun, 2)
-    assert durations.left(whole("train climatology") * 2, begun) == pytest.approx(4)
+    assert durations.seconds_left(whole("train climatology") * 2, begun) == pytest.approx(4)
     # a model not seen yet takes what training takes on average
-    assert durations.left(whole("train simvpv2"), begun) == pytest.approx(26)
+    assert durations.seconds_left(whole("train simvpv2"), begun) == pytest.approx(26)
 
 
 def test_stages_not_seen_yet_are_not_guessed(tmp_path):
@@ -70,22 +70,22 @@ def test_stages_not_seen_yet_are_not_guessed(tmp_path):
     begun = time.time() - 100
     durations = Durations(tmp_path / "durations.jsonl")
     durations.add("prepare", begun, 10)
-    assert durations.left(whole("prepare", "train"), begun) is None
-    assert durations.left(whole("prepare"), begun) == pytest.approx(10)
+    assert durations.seconds_left(whole("prepare", "train"), begun) is None
+    assert durations.seconds_left(whole("prepare"), begun) == pytest.approx(10)
 
 
 def test_what_is_done_of_a_step_is_not_left(tmp_path):
     begun = time.time() - 100
     durations = Durations(tmp_path / "durations.jsonl")
     durations.add("train", begun, 40)
-    assert durations.left([("train", 0.25), ("train", 1.0)], begun) == pytest.approx(50)
+    assert durations.seconds_left([("train", 0.25), ("train", 1.0)], begun) == pytest.approx(50)
 
 
 def test_nothing_is_estimated_from_nothing_or_from_an_earlier_run_alone(tmp_path):
     durations = Durations(tmp_path / "durations.jsonl")
-    assert durations.left(whole("train"), 0) is None
+    assert durations.seconds_left(whole("train"), 0) is None
     durations.add("train", 1000.0, 5)
-    assert durations.left(whole("train"), time.time()) is None
+    assert durations.seconds_left(whole("train"), time.time()) is None
 
 
 def test_a_torn_line_is_passed_over(tmp_path):
@@ -93,7 +93,7 @@ def test_a_torn_line_is_passed_over(tmp_path):
     path = tmp_path / "durations.jsonl"
     Durations(path).add("train", begun, 5)
     path.write_text(path.read_text() + '{"kind": "tra')
-    assert Durations(path).left(whole("train"), begun) == pytest.approx(5)
+    assert Durations(path).seconds_left(whole("train"), begun) == pytest.approx(5)
     assert json.loads(path.read_text().splitlines()[0])["kind"] == "train"
 
 
@@ -108,7 +108,7 @@ def test_while_it_works_a_job_looks_at_all_receipts_only_now_and_then(
     receipt = plan.store / next(iter(plan.artefacts.values())).receipt
     receipt.parent.mkdir(parents=True)
     receipt.touch()
-    lines.shown = 0.0  # long enough ago to print again
+    lines.label = 0.0  # long enough ago to print again
     lines.report("step 1", 1, 2)
     lines.say("is saved")
     counts = [line.partition("]")[0] for line in capsys.readouterr().err.splitlines()]

@@ -12,7 +12,7 @@ from stp.plan.cells import Plan
 from stp.plan.checked_config import CONFIG_FOLDER
 from stp.plan.manifest_types import Cell
 from stp.plan.manifests import manifest
-from stp.plan.score_notes import noted
+from stp.plan.score_notes import with_score_note
 
 
 @pytest.fixture(scope="module")
@@ -37,13 +37,13 @@ def test_a_note_is_added_and_members_are_those_that_count(
         planned, scores=str(tmp_path), subset_note="a subset", samples=5,
         statistic="ensemble_mean", best_of=best_of,
     )  # fmt: skip
-    assert noted(cell) == cell  # without a note
+    assert with_score_note(cell) == cell  # without a note
     (tmp_path / NOTE).write_text(json.dumps(content))
-    now = noted(cell)
+    now = with_score_note(cell)
     assert (now.samples, now.statistic, now.best_of, now.subset_note) == found
 
 
 def test_a_damaged_note_is_named(planned: Cell, tmp_path: Path) -> None:
     (tmp_path / NOTE).write_text("[")
     with pytest.raises(StpError, match=NOTE):
-        noted(replace(planned, scores=str(tmp_path)))
+        with_score_note(replace(planned, scores=str(tmp_path)))

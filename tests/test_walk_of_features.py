@@ -92,11 +92,11 @@ def test_other_weights_are_other_features(folder):
 @pytest.fixture
 def two(folder, monkeypatch):
     """Two networks that are I3D, and a scale that looks through both and through two layers."""
-    known = network_weights.declared()
+    known = network_weights.read_declared_weights()
     known["i3d_600"] = known["i3d"].model_copy(
         update={"files": (known["i3d"].files[1].model_copy(update={"file": "six.pt"}),)}
     )
-    monkeypatch.setattr(network_weights, "declared", lambda *_: known)
+    monkeypatch.setattr(network_weights, "read_declared_weights", lambda *_: known)
     (folder / "six.pt").touch()
     seen = {"network": "i3d", "layer": "logits", "frames": "predicted_only"}
     looks = {

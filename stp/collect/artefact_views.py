@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from stp.collect.sample_files import quoted, schema_of
+from stp.collect.sample_files import quote_literal, schema_of
 from stp.collect.schema import OPINION_RATINGS, PERSON_ERRORS, PREDICTED_OPINIONS
 from stp.collect.table import Table
 from stp.core.errors import ArtefactError
@@ -125,7 +125,7 @@ def query(paths: Iterable[Path], kept: KeptRows) -> str:
         kept: the view.
     """
     columns = kept.view.columns
-    listed = ", ".join(quoted(str(path)) for path in paths)
+    listed = ", ".join(quote_literal(str(path)) for path in paths)
     if not listed:
         empty = ", ".join(f"NULL::{kind} AS {name}" for name, kind, _ in columns)
         return f"SELECT {empty} WHERE false"

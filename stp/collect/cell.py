@@ -183,8 +183,8 @@ def find(database: Path, what: str) -> CellRow | Artefact | Missing:
         names_of_cells = {
             word for cell in cells for word in (cell.dimension, cell.model, cell.case_name)
         }
-        true = {_folded(word) for cell in cells for word in _words(cell)}
-        unknown = [word for word in words if _folded(word) not in true]
+        true = {_normalise_word(word) for cell in cells for word in _words(cell)}
+        unknown = [word for word in words if _normalise_word(word) not in true]
         raise NothingFoundError(
             f"no cell of {database} is {what!r}",
             expected="words of its key with / between them, such as "
@@ -221,9 +221,9 @@ def matching(cells: Iterable[Planned], words: Sequence[str]) -> list[Planned]:
 
     The training dataset and training subset are compared only if no cell matches otherwise.
     """
-    folded = {_folded(word) for word in words}
+    folded = {_normalise_word(word) for word in words}
     every = list(cells)
-    for words_of in (_tested_words, _words):
+    for words_of in (_test_words, _words):
         matches = [
             cell
             for cell in every
@@ -234,12 +234,12 @@ def matching(cells: Iterable[Planned], words: Sequence[str]) -> list[Planned]:
     return []
 
 
-def _folded(word: object) -> str:
+def _normalise_word(word: object) -> str:
     """Normalise a word for comparison: lower case; old names become current ones."""
     return current_name(str(word)).casefold()
 
 
-def _tested_words(cell: Planned) -> set[str]:
+def _test_words(cell: Planned) -> set[str]:
     """Words that name a cell: its key without training dataset and training subset."""
     seed = "none" if cell.seed is None else cell.seed
     model_name = cell.model if cell.variant == "default" else f"{cell.model}:{cell.variant}"
@@ -249,7 +249,7 @@ def _tested_words(cell: Planned) -> set[str]:
 
 
 def _words(cell: Planned) -> set[str]:
-    return _tested_words(cell) | {cell.trained_on, cell.train_subset}
+    return _test_words(cell) | {cell.trained_on, cell.train_subset}
 
 
 def name_of(cell: Planned) -> str:

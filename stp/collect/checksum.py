@@ -5,7 +5,7 @@ from pathlib import Path
 
 import duckdb
 
-from stp.collect.connection import opened
+from stp.collect.connection import open_results_store
 
 Sums = dict[str, str]
 
@@ -26,7 +26,7 @@ def checksums(database: Path, threads: int | None = None) -> Sums:
     Raises:
         StpError: the store is missing or cannot be read.
     """
-    with opened(database, threads=threads) as connection:
+    with open_results_store(database, threads=threads) as connection:
         names = connection.execute(
             "SELECT table_name FROM duckdb_tables() UNION ALL "
             "SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1"

@@ -25,7 +25,7 @@ from stp.plan.artefacts import PERCEPTUAL
 from stp.plan.column import Part, lead_range
 from stp.plan.manifest import Cell
 from stp.score.aggregate import Leads, values
-from stp.score.blocks import Blocks, summed
+from stp.score.blocks import Blocks, sum_by_group
 from stp.score.tables import CLUSTERS
 
 NO_SUMS = "no sums over clusters of clips"
@@ -100,7 +100,7 @@ class _StoredSums(NamedTuple):
         if self.blocks is None:
             return self
         groups = self.blocks.merged(lead)
-        counts, sums = summed(self.counts, groups), summed(self.sums, groups)
+        counts, sums = sum_by_group(self.counts, groups), sum_by_group(self.sums, groups)
         in_time = np.argsort(self.blocks.start, kind="stable")
         members = [in_time[groups[in_time] == number] for number in range(len(counts))]
         names = [
@@ -182,7 +182,7 @@ def read_sums(
         for convention in sums["convention"].unique().to_pylist():
             sums_of_convention = sums.filter(pc.equal(sums["convention"], convention))
             metric = _metric(folder, convention, sums_of_convention["components"][0].as_py())
-            stored = _stored(
+            stored = _sums_from_rows(
                 sums_of_convention,
                 pc.max(rows.filter(pc.equal(rows["convention"], convention))["lead"]).as_py(),
             )
@@ -226,7 +226,7 @@ def samples_of(cell: Cell) -> list[str]:
     return [clip for clip, name in zip(clips, variables, strict=True) if name == variables[0]]
 
 
-def _stored(rows: pa.Table, leads: int | None) -> _StoredSums:
+def _sums_from_rows(rows: pa.Table, leads: int | None) -> _StoredSums:
     flat = rows["sums"].combine_chunks().flatten()
     shape = len(rows), int(rows["components"][0].as_py()), -1
     sums = flat.to_numpy(zero_copy_only=False).reshape(shape)

@@ -28,7 +28,7 @@ VALUES = ("mean", "median")
 """Statistics that can be a convention's value; each convention has one of them."""
 
 
-def shown_rows(
+def compute_column_scores(
     cell: Cell,
     scores: pa.Table,
     wanted: Sequence[tuple[str, Part]],

@@ -19,13 +19,13 @@ STORAGE = "v1.0.0"
 reads every view. The default would be the newest format."""
 
 
-def created(path: Path) -> duckdb.DuckDBPyConnection:
+def create_results_store(path: Path) -> duckdb.DuckDBPyConnection:
     """Create an empty results store, and open it for writing."""
     return duckdb.connect(str(path), config={"storage_compatibility_version": STORAGE})
 
 
 @contextmanager
-def opened(
+def open_results_store(
     database: Path,
     wanted: str = "a results store",
     threads: int | None = None,

@@ -82,7 +82,7 @@ def compare(plan: Manifest) -> list[Compared]:
         ]
         for i, intensity in enumerate(curve.intensities):
             error = None if errors_of_distortion is None else errors_of_distortion[i]
-            compared.append(_compared(curve, intensity, curve.values[i], error, space))
+            compared.append(_compare_with_spatial(curve, intensity, curve.values[i], error, space))
     return compared
 
 
@@ -91,7 +91,7 @@ def _error(psnr: float | None) -> float | None:
     return None if psnr is None else math.pow(10, -psnr / 10)
 
 
-def _compared(
+def _compare_with_spatial(
     curve: Curve,
     intensity: int,
     value: float | None,

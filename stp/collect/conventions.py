@@ -9,7 +9,7 @@ from stp.core.receipts import read_receipt
 from stp.metrics.metric import Convention
 from stp.plan.checked_config import Json
 from stp.plan.manifest_types import StoredCell
-from stp.plan.metric import declared
+from stp.plan.metric import read_convention
 from stp.score.conventions import build
 
 
@@ -26,13 +26,13 @@ def convention_in(folder: Path, name: str) -> Convention:
     Raises:
         StpError: the convention is not defined.
     """
-    recorded = _recorded(folder)
+    recorded = _read_conventions(folder)
     if isinstance(recorded, dict) and name in recorded:
         return build(name, recorded[name])
-    return build(name, declared(name, str(folder))[1].definition)
+    return build(name, read_convention(name, str(folder))[1].definition)
 
 
-def _recorded(folder: Path) -> dict[str, Json] | list[str]:
+def _read_conventions(folder: Path) -> dict[str, Json] | list[str]:
     receipt = read_receipt(folder)
     recorded: dict[str, Json] | list[str] = receipt.recipe.get("conventions", []) if receipt else []
     return recorded
@@ -52,6 +52,6 @@ def convention_of(cell: StoredCell, name: str) -> Convention:
     """
     folders = cell.folders(("scores", "perceptual"))
     for folder in folders:
-        if name in _recorded(folder):
+        if name in _read_conventions(folder):
             return convention_in(folder, name)
     return convention_in(folders[0], name)

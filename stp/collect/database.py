@@ -18,8 +18,15 @@ from stp.collect import schema, suite_rows
 from stp.collect.artefact_views import KEPT_ROWS, KeptRows
 from stp.collect.artefact_views import files as kept_files
 from stp.collect.artefact_views import query as kept_query
-from stp.collect.connection import created
-from stp.collect.empty import Keys, commented, create, identifier, keyed_tables, write_empty
+from stp.collect.connection import create_results_store
+from stp.collect.empty import (
+    Keys,
+    comment_statements,
+    create,
+    identifier,
+    tables_with_keys,
+    write_empty,
+)
 from stp.collect.equal_sample_size import Report, conventions_of_sets, matched_distances
 from stp.collect.load_rows import check, claims, fill
 from stp.collect.paper import paper_columns
@@ -29,7 +36,7 @@ from stp.collect.receipt_rows import (
     AttemptedArtefact,
     artefact_row,
     attempt_rows,
-    made_again,
+    find_changed_scores,
     raw_file_rows,
     receipts_of,
 )
@@ -106,11 +113,14 @@ def build(
     """
     plans = [load_manifest(manifest) for manifest in manifests]
     claimed = claims(plans, manifests, collected)
-    keys = key_columns(suite_rows.keyed(plans, gaps.rows if gaps else []))
+    keys = key_columns(suite_rows.setting_values(plans, gaps.rows if gaps else []))
     with beside(out) as temporary:
         write_empty(temporary, keys)
-        with created(temporary) as database, ThreadPoolExecutor(max_workers=3) as meanwhile:
-            reading = meanwhile.submit(_described, plans, gaps or Gaps([], [], []), people)
+        with (
+            create_results_store(temporary) as database,
+            ThreadPoolExecutor(max_workers=3) as meanwhile,
+        ):
+            reading = meanwhile.submit(_rows_by_table, plans, gaps or Gaps([], [], []), people)
             sampling = meanwhile.submit(sample_files, plans)
             others = meanwhile.submit(_fill_others, database, plans, keys, reading, sampling)
             database.begin()
@@ -140,7 +150,7 @@ def _refuse_mixture(collected: list[Path]) -> None:
         StpError: a score artefact was made again since its rows were collected.
     """
     for path in collected:
-        for folder in made_again(path) or ():
+        for folder in find_changed_scores(path) or ():
             raise StpError(
                 f"{folder}: made again since its scores were collected into {path}",
                 expected="the scores that the rows were collected from",
@@ -158,7 +168,7 @@ def _overall(database: duckdb.DuckDBPyConnection, which: str = "true") -> pa.Tab
     ).to_arrow_table()
 
 
-def _described(plans: list[Manifest], gaps: Gaps, people: Path | None) -> Described:
+def _rows_by_table(plans: list[Manifest], gaps: Gaps, people: Path | None) -> Described:
     receipts = receipts_of(plans, gaps.finished)
     return {
         schema.ARTEFACTS.name: [artefact_row(receipt) for receipt in receipts],
@@ -173,7 +183,7 @@ def _described(plans: list[Manifest], gaps: Gaps, people: Path | None) -> Descri
         schema.RAW_FILES.name: list(raw_file_rows(plans, receipts)),
         schema.MODELS.name: _models(plans),
         schema.DATASETS.name: _datasets(plans),
-        schema.PUBLISHED.name: [_published(row) for row in suite_rows.published(plans)],
+        schema.PUBLISHED.name: [_published_record(row) for row in suite_rows.published_rows(plans)],
         schema.SETTINGS.name: setting_rows(suite_rows.settings(plans, gaps.rows)),
         schema.SUITES.name: list(suite_rows.suites(plans)),
         schema.DIMENSIONS.name: list(suite_rows.dimensions(plans)),
@@ -208,7 +218,7 @@ def _fill_others(
     with database.cursor() as cursor:
         cursor.begin()
         described = reading.result()
-        for table in keyed_tables(keys):
+        for table in tables_with_keys(keys):
             if table.name not in _SCORED:
                 _insert(cursor, table, described[table.name])
         for view in KEPT_ROWS:
@@ -243,7 +253,7 @@ def _insert(database: duckdb.DuckDBPyConnection, table: Table, rows: pa.Table | 
     )
 
 
-def _published(row: PublishedRow) -> dict[str, object]:
+def _published_record(row: PublishedRow) -> dict[str, object]:
     values: dict[str, object] = {
         name: value for name, value in vars(row).items() if name != "setting"
     }
@@ -317,7 +327,7 @@ def _create_kept_view(
     view = kept.view
     comments = {name: about for name, _, about in view.columns}
     statements = [f"CREATE VIEW {identifier(view.name)} AS {kept_query(files, kept)}"]
-    statements += commented("VIEW", view.name, view.comment, comments)
+    statements += comment_statements("VIEW", view.name, view.comment, comments)
     database.execute(";".join(statements))
 
 
@@ -336,5 +346,5 @@ def _create_sample_view(
             title = titles.get(convention)
             comment = f"{column} of each lead time" + (f": {title}." if title else ".")
         comments[column] = comment
-    statements = commented("VIEW", "sample_scores", schema.SAMPLE_SCORES.comment, comments)
+    statements = comment_statements("VIEW", "sample_scores", schema.SAMPLE_SCORES.comment, comments)
     database.execute(";\n".join(statements))

@@ -45,7 +45,7 @@ class Direction:
         return cls(about.higher_is_better, about.best_at)
 
     @property
-    def known(self) -> bool:
+    def is_known(self) -> bool:
         """Whether the direction is known."""
         return self.higher is not None or self.best_at is not None
 

@@ -36,7 +36,7 @@ def write_empty(path: Path, keys: Keys) -> None:
         keys: a column for each key of a setting, such as ``horizon`` in ``horizon-30``; tables and
             views about settings get these columns.
     """
-    tables, described = keyed_tables(keys), list(views.with_keys(key for key, *_ in keys))
+    tables, described = tables_with_keys(keys), list(views.with_keys(key for key, *_ in keys))
     modules = (__file__, connection.__file__, sample_files.__file__, views.__file__)
     code = [Path(module).read_bytes() for module in modules]
     made_by = (duckdb.__version__, hashlib.sha256(b"".join(code)).hexdigest())
@@ -48,7 +48,7 @@ def write_empty(path: Path, keys: Keys) -> None:
         if content := gzip.decompress(cached.read_bytes()):
             path.write_bytes(content)
             return
-    with connection.created(path) as database:
+    with connection.create_results_store(path) as database:
         create(database, tables, described)
     with contextlib.suppress(OSError, StpError):
         with beside(cached) as temporary:
@@ -60,7 +60,7 @@ def write_empty(path: Path, keys: Keys) -> None:
             old.unlink()
 
 
-def keyed_tables(keys: Keys) -> list[Table]:
+def tables_with_keys(keys: Keys) -> list[Table]:
     """List all tables; those of settings and published values get further columns.
 
     Args:
@@ -84,7 +84,7 @@ def create(
         columns = ", ".join(f"{identifier(column)} {kind}" for column, kind, _ in table.columns)
         statements.append(f"CREATE TABLE {identifier(table.name)} ({columns})")
         comments = {column: comment for column, _, comment in table.columns}
-        statements += commented("TABLE", table.name, table.comment, comments)
+        statements += comment_statements("TABLE", table.name, table.comment, comments)
     described = {view.name: view for view in views_to_create}
     statements += [
         f"CREATE VIEW {identifier(view.name)} AS {view.sql}" for view in described.values()
@@ -100,16 +100,16 @@ def create(
         columns_of_views[name][column] = views.comment_of(described[name], column)
     statements = []
     for name, view in described.items():
-        statements += commented("VIEW", name, view.comment, columns_of_views[name])
+        statements += comment_statements("VIEW", name, view.comment, columns_of_views[name])
     database.execute(";\n".join(statements))
     database.commit()
 
 
-def commented(kind: str, name: str, comment: str, columns: Mapping[str, str]) -> list[str]:
+def comment_statements(kind: str, name: str, comment: str, columns: Mapping[str, str]) -> list[str]:
     """Make SQL statements that set the comments of a table or view and of its columns."""
     relation = identifier(name)
-    return [f"COMMENT ON {kind} {relation} IS {sample_files.quoted(comment)}"] + [
-        f"COMMENT ON COLUMN {relation}.{identifier(column)} IS {sample_files.quoted(about)}"
+    return [f"COMMENT ON {kind} {relation} IS {sample_files.quote_literal(comment)}"] + [
+        f"COMMENT ON COLUMN {relation}.{identifier(column)} IS {sample_files.quote_literal(about)}"
         for column, about in columns.items()
     ]
 

@@ -81,7 +81,7 @@ def matched_distances(
     Raises:
         StpError: a file of features is damaged.
     """
-    groups = _groups(_scored(plans, scores), compared(plans))
+    groups = _groups(_scored_cells(plans, scores), compared_dimensions(plans))
     cached = _read_cache(cache)
     used: DrawnDistances = {}
     rows = []
@@ -107,7 +107,7 @@ def matched_distances(
     return rows
 
 
-def _scored(plans: list[Manifest], scores: pa.Table) -> list[_Scored]:
+def _scored_cells(plans: list[Manifest], scores: pa.Table) -> list[_Scored]:
     by_cell: dict[CellKey, list[ScoreRow]] = {}
     for row in score_rows(scores):
         by_cell.setdefault(row.key, []).append(row)
@@ -119,7 +119,7 @@ def _scored(plans: list[Manifest], scores: pa.Table) -> list[_Scored]:
     ]
 
 
-def compared(plans: Iterable[Manifest]) -> dict[str, str]:
+def compared_dimensions(plans: Iterable[Manifest]) -> dict[str, str]:
     """Find the dimensions (tables) whose tests are compared with other tests of the same models.
 
     For instance, tests at other frame intervals are compared with the test at the usual interval.

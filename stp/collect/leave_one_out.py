@@ -17,7 +17,7 @@ from stp.collect.cluster_sums import Clusters, Place, Sums, read_sums, samples_o
 from stp.plan.column import Part
 from stp.plan.manifest import Cell
 from stp.score.blocks import few
-from stp.score.jackknife import FEWEST_CLUSTERS, left_out_means
+from stp.score.jackknife import FEWEST_CLUSTERS, leave_one_out_means
 
 THREADS = min(4, len(os.sched_getaffinity(0)))
 CLOSE = 1e-6
@@ -65,7 +65,7 @@ class LeftOut(NamedTuple):
     values: np.ndarray
 
 
-def left_out(
+def leave_one_out_values(
     asked: Sequence[RowValue], samples: frozenset[str] | None = None
 ) -> list[LeftOut | str]:
     """Compute each value with each cluster (set of dependent clips) left out in turn.
@@ -107,7 +107,7 @@ def in_common(rivals: Sequence[Sequence[tuple[RowValue, LeftOut | str]]]) -> lis
 
     Args:
         rivals: groups of values that are compared with each other; each value with its result of
-            `left_out`.
+            `leave_one_out_values`.
 
     Returns:
         a list for each group, with a dict for each value. The keys of a dict are hashes of the
@@ -136,7 +136,7 @@ def in_common(rivals: Sequence[Sequence[tuple[RowValue, LeftOut | str]]]) -> lis
     names = {name: frozenset(samples_of(cell)) for name, cell in cells.items()}
     for both, values in pairs.items():
         if common := names[both[0]] & names[both[1]]:
-            again = left_out([rivals[g][i][0] for g, i, _ in values], common)
+            again = leave_one_out_values([rivals[g][i][0] for g, i, _ in values], common)
             for (g, i, other), value_on_common in zip(values, again, strict=True):
                 results[g][i][other] = value_on_common
     return [list(group) for group in results]
@@ -198,7 +198,7 @@ def without_each(by_place: dict[Place, Sums | str]) -> dict[Place, LeftOut | str
         same = id(sums.sums), str(sums.leads)
         if same not in computed:
             overall = sums.finished(sums.sums.sum(axis=0) / sums.counts.sum())
-            computed[same] = overall, sums.finished(left_out_means(sums.sums, sums.counts))
+            computed[same] = overall, sums.finished(leave_one_out_means(sums.sums, sums.counts))
         overall, each = (values[..., sums.series] for values in computed[same])
         lost = int((~np.isfinite(each)).sum())
         results[place] = (

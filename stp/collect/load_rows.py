@@ -235,7 +235,7 @@ def _of_no_cell(database: duckdb.DuckDBPyConnection, files: list[Path]) -> StpEr
         same = f"{_SAME_KEY} AND r.{name} IS NOT DISTINCT FROM c.{name}"
         problem = f"{name} is not what its manifest says"
         looks[problem] = (f"NOT EXISTS (FROM cells c WHERE {same})", "what was collected from it")
-    errors = (_found(database, files, problem, *look) for problem, look in looks.items())
+    errors = (_find_row_error(database, files, problem, *look) for problem, look in looks.items())
     not_found = StpError(_UNLISTED, expected=EXPECTED, remedy="collect again")
     return next(filter(None, errors), not_found)
 
@@ -261,7 +261,7 @@ def _check_conventions(
 def _check_twice(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
     twice = database.execute(
         f"SELECT {_KEYS}, {_ROW}, list(file || ', row ' || (row + 1) ORDER BY file, row) "
-        f"FROM ({' UNION ALL '.join(_numbered(path) for path in files)}) "
+        f"FROM ({' UNION ALL '.join(_numbered_rows_sql(path) for path in files)}) "
         "GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL LIMIT 1"
     ).fetchall()
     for *row, places in twice:
@@ -281,11 +281,11 @@ def _bad_row(
     expected: str,
 ) -> StpError:
     """Search the files for the first invalid row, and make an error that names it."""
-    error = _found(database, files, problem, condition, expected)
+    error = _find_row_error(database, files, problem, condition, expected)
     return error or StpError(problem, expected=expected, remedy="collect again")
 
 
-def _found(
+def _find_row_error(
     database: duckdb.DuckDBPyConnection,
     files: Iterable[Path],
     problem: str,
@@ -295,7 +295,7 @@ def _found(
     """Make an error for the first row that fulfils a condition; None if no row does."""
     for path in files:
         rows = database.execute(
-            f"SELECT row, {_KEYS}, convention FROM ({_numbered(path)}) r "
+            f"SELECT row, {_KEYS}, convention FROM ({_numbered_rows_sql(path)}) r "
             f"WHERE {condition} ORDER BY row LIMIT 1"
         ).fetchall()
         for row, *key, convention in rows:
@@ -307,7 +307,7 @@ def _found(
     return None
 
 
-def _numbered(path: Path) -> str:
+def _numbered_rows_sql(path: Path) -> str:
     """Make SQL that selects the rows of a file with row numbers, from 0."""
     return f"SELECT *, {_literal(str(path))} AS file, file_row_number AS row FROM " + _read(
         path, "file_row_number=true"

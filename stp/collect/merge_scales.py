@@ -13,7 +13,7 @@ from pathlib import Path
 
 import duckdb
 
-from stp.collect.connection import created
+from stp.collect.connection import create_results_store
 from stp.core.disk import beside
 from stp.core.errors import StpError
 
@@ -40,7 +40,7 @@ def combine(results: Path, last: str) -> dict[str, str]:
     """
     stores = {path.parent.name: path for path in sorted(results.glob(f"*/{STORE}"))}
     left_out: dict[str, str] = {}
-    with beside(results / STORE) as temporary, created(temporary) as connection:
+    with beside(results / STORE) as temporary, create_results_store(temporary) as connection:
         for scale, store in stores.items():
             try:
                 _copy(connection, scale, store)

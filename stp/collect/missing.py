@@ -61,7 +61,7 @@ class Stopped:
     ended: datetime | None = None
 
 
-def planned(folder: Path, scale: str) -> list[Manifest]:
+def read_manifests(folder: Path, scale: str) -> list[Manifest]:
     """Read the manifests of a scale: for each table, the file that lists its evaluations.
 
     Args:
@@ -134,7 +134,7 @@ def _row(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Missin
         case_name=cell.key.case_name,
         **{name: getattr(cell, name) for name in ORIGIN_FIELDS},
         scale=plan.scale,
-        **vars(_stopped(plan, cell, logs, unusable)),
+        **vars(_find_stop(plan, cell, logs, unusable)),
     )
 
 
@@ -142,7 +142,7 @@ def _parts(cell: Cell) -> list[tuple[Path, str]]:
     return [(f, stage) for part, stage in STAGES.items() for f in cell.folders([part])]
 
 
-def _stopped(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Stopped:
+def _find_stop(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Stopped:
     """Find where a cell stopped: the first running or failed artefact, else the first missing."""
     scores = Path(cell.scores)
     open_ones = [

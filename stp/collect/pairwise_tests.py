@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from stp.collect.direction import LEVEL, NO_DIRECTION, Direction
-from stp.collect.significance import effect, holm, tested
+from stp.collect.significance import compare_all_pairs, effect, holm
 
 if TYPE_CHECKING:
     from stp.collect.cluster_sums import Clusters
@@ -128,7 +128,7 @@ def contest(entrants: Sequence[Entrant], direction: Direction) -> tuple[list[Ran
     """
     pairs = _pairs(entrants, direction)
     valued = [number for number, one in enumerate(entrants) if one.value is not None]
-    if not direction.known:
+    if not direction.is_known:
         return [Rank(reason=one.reason or NO_DIRECTION) for one in entrants], pairs
     values = [_value(entrants[number]) for number in valued]
     of_each: dict[int, list[Pair]] = {number: [] for number in valued}
@@ -185,7 +185,7 @@ class _Test(NamedTuple):
             values: values of the entrants.
             direction: direction of better values.
         """
-        columns = (column.tolist() for column in tested(ones, direction))
+        columns = (column.tolist() for column in compare_all_pairs(ones, direction))
         for both, (low, high, p, error, p_sign, won, skewed) in zip(
             combinations(values, 2), zip(*columns, strict=True), strict=True
         ):

@@ -17,7 +17,7 @@ from stp.collect.database import build
 from stp.collect.equal_sample_size import Report
 from stp.collect.receipt_rows import STAGES, makings, note_makings
 from stp.collect.sample_files import sample_file
-from stp.collect.scores import collected_rows
+from stp.collect.scores import collect_rows
 from stp.core.disk import write_text
 from stp.core.errors import StpError
 from stp.core.receipts import RECEIPT, require_receipt
@@ -102,7 +102,7 @@ def _forget(out: Path) -> None:
 
 
 def _rows(plan: Manifest, cell: Cell) -> pa.Table:
-    rows = collected_rows(plan, cell)
+    rows = collect_rows(plan, cell)
     for folder in cell.folders(STAGES):
         require_receipt(folder)
     for folder in cell.folders(("scores", "perceptual")):

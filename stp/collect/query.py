@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.text import Text
 
-from stp.collect.connection import opened
+from stp.collect.connection import open_results_store
 from stp.core.disk import beside, writing
 from stp.core.errors import StpError
 from stp.page.safe_text import csv_text
@@ -38,7 +38,7 @@ def query(database: Path, sql: str, format: Format = "table", *, allow_files: bo
         StpError: the database is missing, the format is unknown, or DuckDB refuses the statement.
     """
     _check(format)
-    return written(*answer(database, sql, allow_files=allow_files), format)
+    return format_result(*answer(database, sql, allow_files=allow_files), format)
 
 
 def answer(
@@ -139,7 +139,7 @@ def _reading(database: Path, files: list[Path] | None) -> Iterator[duckdb.DuckDB
         database: results.duckdb.
         files: files that a statement may access; None for any.
     """
-    with opened(database, locked=files) as connection:
+    with open_results_store(database, locked=files) as connection:
         try:
             yield connection
         except duckdb.PermissionException as error:
@@ -189,7 +189,7 @@ def save_rows(
         pq.write_table(pa.table(arrays, names=list(columns)), temporary, write_page_checksum=True)
 
 
-def written(columns: list[str], rows: list[tuple[Any, ...]], format: Format = "table") -> str:
+def format_result(columns: list[str], rows: list[tuple[Any, ...]], format: Format = "table") -> str:
     """Format the result of a statement as text, as `query` does.
 
     Args:

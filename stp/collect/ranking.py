@@ -28,7 +28,7 @@ from stp.core.parquet import read_table
 from stp.core.receipts import making
 from stp.plan.cell_key import CellKey
 from stp.plan.column import Part
-from stp.plan.manifest import Cell, Manifest, columns_of, stored_of
+from stp.plan.manifest import Cell, Manifest, columns_of, stored_values
 
 if TYPE_CHECKING:
     from stp.collect.leave_one_out import Common, LeftOut, RowValue
@@ -83,14 +83,14 @@ def standings(
         StpError: a file of sums is damaged.
     """
     evaluations = [evaluation for plan in plans for evaluation in _evaluations(plan)]
-    cached = _cached(cache)
+    cached = _read_cache(cache)
     new = [evaluation for evaluation in evaluations if evaluation.key not in cached]
     rows = _overall_rows(scores()) if new else {}
     computed = {}
     for number, evaluation in enumerate(new):
         if report and number % 10 == 0:
             report(f"ranks and comparisons: evaluation {number + 1} of {len(new)} new ones")
-        computed[evaluation.key] = _computed(evaluation, rows)
+        computed[evaluation.key] = _compute_rank_tables(evaluation, rows)
     keys = [evaluation.key for evaluation in evaluations]
     tables = [computed.get(key) or cached[key] for key in keys]
     ranks = pa.concat_tables([ranks for ranks, _ in tables])
@@ -127,7 +127,7 @@ def _evaluations(plan: Manifest) -> Iterable[_Evaluation]:
         ]
         gaps = [
             [convention, part, plan.unavailable[convention]]
-            for convention, part in stored_of(plan, first)
+            for convention, part in stored_values(plan, first)
             if convention in plan.unavailable
         ]
         columns = {
@@ -174,7 +174,7 @@ def _overall_rows(scores: pa.Table) -> Rows:
     return by_cell
 
 
-def _computed(evaluation: _Evaluation, rows: Rows) -> RankTables:
+def _compute_rank_tables(evaluation: _Evaluation, rows: Rows) -> RankTables:
     ranked: list[RankRow] = []
     compared: list[ComparisonRow] = []
     for group, entrants in _entrants(evaluation, rows).items():
@@ -269,10 +269,10 @@ _Value = tuple[Group, tuple[str, str]]
 def _answers(
     asked: "dict[_Value, RowValue]",
 ) -> "tuple[dict[_Value, LeftOut | str], dict[_Value, Common]]":
-    """Results of `left_out` and `in_common` for all values, compared within each group."""
-    from stp.collect.leave_one_out import in_common, left_out
+    """Call `leave_one_out_values` and `in_common` for all values, compared within each group."""
+    from stp.collect.leave_one_out import in_common, leave_one_out_values
 
-    without = dict(zip(asked, left_out(list(asked.values())), strict=True))
+    without = dict(zip(asked, leave_one_out_values(list(asked.values())), strict=True))
     groups: dict[Group, list[_Value]] = {}
     for value in asked:
         groups.setdefault(value[0], []).append(value)
@@ -285,7 +285,7 @@ def _answers(
     return without, common
 
 
-def _cached(folder: Path | None) -> dict[str, RankTables]:
+def _read_cache(folder: Path | None) -> dict[str, RankTables]:
     """Cached results by key; none if files are damaged, outdated or do not belong together."""
     if folder is None:
         return {}

@@ -64,7 +64,7 @@ def note_makings(rows: Path, made: dict[str, str]) -> None:
     write_text(rows.with_suffix(MADE_FROM), json.dumps(made, indent=0))
 
 
-def made_again(rows: Path) -> list[str] | None:
+def find_changed_scores(rows: Path) -> list[str] | None:
     """List the folders of scores that have changed or are missing since their rows were read.
 
     Returns:

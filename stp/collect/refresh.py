@@ -15,7 +15,7 @@ from stp.collect import missing
 from stp.collect.database import build
 from stp.collect.equal_sample_size import Report
 from stp.collect.people_agreement import TABLE
-from stp.collect.receipt_rows import STAGES, made_again, note_makings
+from stp.collect.receipt_rows import STAGES, find_changed_scores, note_makings
 from stp.collect.scores import collect
 from stp.core.disk import beside
 from stp.core.errors import StpError
@@ -79,7 +79,7 @@ def build_database(
                 left_out[path.stem] = reason
         for path in manifests:
             rows = path.with_suffix(".parquet")
-            if path.stem in left_out or made_again(rows) == []:
+            if path.stem in left_out or find_changed_scores(rows) == []:
                 continue
             try:
                 note_makings(rows, collect(path, rows))
@@ -89,7 +89,7 @@ def build_database(
                 left_out[path.stem] = f"its scores have changed since ({problem.what})"
         used = sorted(path for path in manifests if path.stem not in left_out)
         files = [path.with_suffix(".parquet") for path in used]
-        planned = missing.planned(collected.parent / "plan", scale)
+        planned = missing.read_manifests(collected.parent / "plan", scale)
         gaps = missing.gaps(planned, [plans[path] for path in used], collected.parent / "logs")
         people = collected.parent / "tables" / f"{TABLE}.csv"
         cache = collected / "matched_distances.parquet"

@@ -21,7 +21,7 @@ COLUMNS = tuple(column.name for column in VIEW.columns)
 """Columns of all files, before those of conventions."""
 
 
-def quoted(text: str) -> str:
+def quote_literal(text: str) -> str:
     """Quote a text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
@@ -49,7 +49,7 @@ def sample_files(plans: list[Manifest]) -> SampleFiles:
             folder for plan in plans for cell in plan.cells for folder in cell.folders([kind])
         ):
             path = (folder / SAMPLE_SCORES).absolute()
-            stated = stated_schema(path)
+            stated = read_arrow_schema(path)
             group = group_of_schema.get(stated) if stated else None
             if group is None:
                 sample_file(folder)
@@ -63,7 +63,7 @@ def sample_files(plans: list[Manifest]) -> SampleFiles:
     return files
 
 
-def stated_schema(path: Path) -> bytes | None:
+def read_arrow_schema(path: Path) -> bytes | None:
     """Cut out the serialised Arrow schema in the footer of a Parquet file.
 
     Parsing the footer would take ten times as long.
@@ -144,7 +144,7 @@ def samples_query(files: SampleFiles) -> str:
     """
 
     def read(kind: str) -> str:
-        listed = (", ".join(quoted(str(path)) for path in group) for group in files[kind])
+        listed = (", ".join(quote_literal(str(path)) for path in group) for group in files[kind])
         return " UNION ALL BY NAME ".join(
             f"SELECT * FROM read_parquet([{paths}], hive_partitioning=false)" for paths in listed
         )

@@ -29,7 +29,7 @@ from stp.plan.manifest import (
     columns_of,
     describe,
     load_manifest,
-    stored_of,
+    stored_values,
 )
 from stp.score.tables import SCORES
 
@@ -67,7 +67,7 @@ def collect(manifest: Path, out: Path) -> dict[str, str]:
     problems = []
     for cell in plan.cells:
         try:
-            tables.append(collected_rows(plan, cell))
+            tables.append(collect_rows(plan, cell))
         except StpError as problem:
             problems.append(problem)
     if len(problems) == 1:
@@ -93,7 +93,7 @@ def read_collected(path: Path) -> pa.Table:
     return read_table(path, COLLECTED, expected="the collected rows of a dimension", remedy=remedy)
 
 
-def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
+def collect_rows(plan: Manifest, cell: Cell) -> pa.Table:
     """Make the rows of one cell (one model on one dataset in one setting), with its key and origin.
 
     Args:
@@ -141,9 +141,11 @@ def _with_shown(plan: Manifest, cell: Cell, scores: pa.Table, receipt: Receipt) 
     if not shown_parts:
         return scores
     # Imported here, since most tables need no metrics.
-    from stp.collect.column_values import shown_rows
+    from stp.collect.column_values import compute_column_scores
 
-    extra_rows = shown_rows(cell, scores, shown_parts, receipt.recipe.get("bootstrap", {}))
+    extra_rows = compute_column_scores(
+        cell, scores, shown_parts, receipt.recipe.get("bootstrap", {})
+    )
     return pa.concat_tables([scores, as_table(extra_rows, scores.schema)])
 
 
@@ -270,6 +272,6 @@ def _unavailable_rows(plan: Manifest, cell: Cell, scored: set[str]) -> list[Scor
             reason=plan.unavailable[convention],
             scores_fingerprint=Path(cell.scores).name,
         )
-        for convention, part in stored_of(plan, cell)
+        for convention, part in stored_values(plan, cell)
         if convention in plan.unavailable and convention not in scored
     ]

@@ -172,13 +172,13 @@ def _curve(
     )
     absent = plan.unavailable.get(convention) or next((r for v, r in scored if v is None), "")
     direction = Direction.of(plan, convention)
-    if absent or not direction.known:
+    if absent or not direction.is_known:
         return replace(curve, why=absent or NO_DIRECTION)
     return with_correlation(
         curve,
         direction,
         drawn,
-        lambda: [resampled(cell, convention, clips, drawn) for cell in cells],
+        lambda: [resample_metric(cell, convention, clips, drawn) for cell in cells],
     )
 
 
@@ -221,7 +221,9 @@ def with_correlation(
     return replace(curve, low=float(low), high=float(high))
 
 
-def resampled(cell: Cell, convention: str, clips: Clips, drawn: np.ndarray) -> np.ndarray | str:
+def resample_metric(
+    cell: Cell, convention: str, clips: Clips, drawn: np.ndarray
+) -> np.ndarray | str:
     """Compute the values of a metric for R resamples of the clusters of a cell's clips.
 
     Args:
@@ -235,7 +237,7 @@ def resampled(cell: Cell, convention: str, clips: Clips, drawn: np.ndarray) -> n
     """
     metric = convention_of(cell, convention)
     if isinstance(metric, SetDistance):
-        pair = looked(cell, convention).pair
+        pair = read_distance_features(cell, convention).pair
         if pair.reason:
             return pair.reason
         members = [np.flatnonzero(clips.codes == code) for code in range(len(clips.names))]
@@ -267,7 +269,7 @@ class Looked(NamedTuple):
     seconds: float | None
 
 
-def looked(cell: Cell, convention: str) -> Looked:
+def read_distance_features(cell: Cell, convention: str) -> Looked:
     """Read the network features that a distance between sets of clips compares.
 
     Args:

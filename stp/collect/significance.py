@@ -61,7 +61,7 @@ class Tests(NamedTuple):
     skewed: np.ndarray
 
 
-def tested(left_out_values: "Sequence[LeftOut]", direction: Direction) -> Tests:
+def compare_all_pairs(left_out_values: "Sequence[LeftOut]", direction: Direction) -> Tests:
     """Test the differences of all pairs of values.
 
     Args:
@@ -88,7 +88,7 @@ def tested(left_out_values: "Sequence[LeftOut]", direction: Direction) -> Tests:
     differences, difference, error = spread(values)
     reach = np.where(error > 0, stdtrit(freedom, 0.975) * error, np.nan)
     low, high = difference - reach, difference + reach
-    if direction.known:
+    if direction.is_known:
         differences, difference, error = spread(direction.losses(values))
     weight = (counts / counts.sum())[:, None]
     each = differences[0] - (differences[1:] - differences[0]) * (1 - weight) / weight
@@ -98,7 +98,7 @@ def tested(left_out_values: "Sequence[LeftOut]", direction: Direction) -> Tests:
     with np.errstate(divide="ignore", invalid="ignore"):
         p = 2 * stdtr(freedom, -np.abs(difference / error))
     p = np.where(difference == 0, 1.0, np.where(error > 0, p, p_sign))
-    won = (1 - side.mean(axis=0)) / 2 if direction.known else np.full(len(p), np.nan)
+    won = (1 - side.mean(axis=0)) / 2 if direction.is_known else np.full(len(p), np.nan)
     return Tests(low, high, p, error, p_sign, won, (error > 0) & _are_skewed(each))
 
 

@@ -11,7 +11,7 @@ from stp.plan.manifest import ORIGIN_FIELDS
 from stp.plan.manifest_types import Names, StoredCell
 
 
-def stored_cells(database: duckdb.DuckDBPyConnection) -> list[StoredCell]:
+def read_cells(database: duckdb.DuckDBPyConnection) -> list[StoredCell]:
     """Read all cells (one model on one dataset in one setting) of a results store, in its order."""
     kinds = dict(database.execute("SELECT dataset, kind FROM datasets").fetchall())
     result = database.execute("FROM cells ORDER BY rowid")

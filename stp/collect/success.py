@@ -25,7 +25,7 @@ from stp.collect.sensitivity import (
     Clips,
     clips_of,
     rank_correlation,
-    resampled,
+    resample_metric,
 )
 from stp.plan.manifest import Cell, Manifest
 from stp.plan.setting import setting_name, setting_of
@@ -119,7 +119,7 @@ class _Models:
             if all(values[n][0] is not None for values in values_of_both)
         ]
         why = self.plan.unavailable.get(convention, "")
-        if not why and not Direction.of(self.plan, convention).known:
+        if not why and not Direction.of(self.plan, convention).is_known:
             return _Drawn(None, "", "", len(scored), NO_DIRECTION)
         x, y = (
             self._gains(name, np.array([values[n][0] for n in scored], float))
@@ -157,7 +157,7 @@ class _Models:
             of_models = []
             for n in scored:
                 if (n, name) not in self._again:
-                    self._again[n, name] = resampled(self.cells[n], name, self._clips, drawn)
+                    self._again[n, name] = resample_metric(self.cells[n], name, self._clips, drawn)
                 resamples = self._again[n, name]
                 if isinstance(resamples, str):
                     return resamples
@@ -226,11 +226,11 @@ def rankings(plan: Manifest, resamples: int = RESAMPLES) -> list[Ranking]:
                     of_metric.setdefault((success.partition(".")[0], convention), []).append(drawn)
                     all_rankings.append(_ranking(*evaluation, convention, success, drawn))
     for (success, convention), every in of_metric.items():
-        all_rankings.append(_ranking(ALL, "", "", convention, success, _pooled(every)))
+        all_rankings.append(_ranking(ALL, "", "", convention, success, _mean_over_datasets(every)))
     return all_rankings
 
 
-def _pooled(every: Iterable[_Drawn]) -> _Drawn:
+def _mean_over_datasets(every: Iterable[_Drawn]) -> _Drawn:
     drawn = [dataset for dataset in every if dataset.correlation is not None]
     if not drawn:
         return _Drawn(None, "", "", 0, "no dataset has a correlation")

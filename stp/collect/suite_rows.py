@@ -24,7 +24,7 @@ def settings(plans: Sequence[Manifest], missing: Iterable[MissingRow]) -> set[st
     return scored | {row.setting for row in missing}
 
 
-def keyed(
+def setting_values(
     plans: Sequence[Manifest], missing: Iterable[MissingRow]
 ) -> Iterable[Mapping[str, Value]]:
     """Yield each setting as a mapping from key to value, such as ``{"horizon": 30}``.
@@ -56,7 +56,7 @@ def dimensions(plans: Sequence[Manifest]) -> Iterable[DimensionRow]:
             yield DimensionRow(suite=suite, dimension=name, **vars(about))
 
 
-def published(plans: Sequence[Manifest]) -> Iterable[PublishedRow]:
+def published_rows(plans: Sequence[Manifest]) -> Iterable[PublishedRow]:
     """Make the rows of published values, with stp's names of models and datasets beside the printed
     ones.
     """

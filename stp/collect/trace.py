@@ -153,7 +153,7 @@ def places(number: str) -> int:
     return len(digits.partition(".")[2]) - int(power or 0)
 
 
-def asked(number: str, cell: str | None = None) -> tuple[str, list[float | list[str]]]:
+def build_query(number: str, cell: str | None = None) -> tuple[str, list[float | list[str]]]:
     """Make the SQL statement, with parameters, that finds the values behind a printed number.
 
     These are all values that equal the number when rounded to its digits.
@@ -185,7 +185,7 @@ def matches(database: Path, number: str, cell: str | None = None) -> list[Match]
     Raises:
         NothingFoundError: no value rounds to the number.
     """
-    values = ask(database, Match, *asked(number, cell))
+    values = ask(database, Match, *build_query(number, cell))
     if not values:
         raise nothing(database, number)
     return values

@@ -12,7 +12,7 @@ import numpy as np
 from stp.collect.conventions import convention_of
 from stp.collect.people_agreement import with_people
 from stp.collect.schema import AgreementRow
-from stp.collect.sensitivity import CONSTANT, Curve, curves, looked
+from stp.collect.sensitivity import CONSTANT, Curve, curves, read_distance_features
 from stp.core.errors import StpError, nearest
 from stp.data.distortions import DISTORTIONS
 from stp.metrics.set_distance import SetDistance
@@ -165,7 +165,7 @@ def _of_dataset(own: list[Curve], cell: Cell, convention: str) -> OfDataset:
     metric = convention_of(cell, convention)
     if not isinstance(metric, SetDistance):
         return OfDataset(own, [], None, None)
-    features = looked(cell, convention)
+    features = read_distance_features(cell, convention)
     real = features.pair.observed
     sizes = [len(real) // share for share in SHARES if len(real) // share >= 2]
     if not sizes or not np.isfinite(real).all():

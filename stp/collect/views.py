@@ -45,7 +45,7 @@ FROM score_rows s JOIN cells c ON c.number = s.cell JOIN score_kinds k ON k.numb
 """All rows, including lead times that are only in columns of tables."""
 
 
-def _stated(scores: str, where: str, more: str) -> str:
+def _mean_rows_sql(scores: str, where: str, more: str) -> str:
     """Make the SQL query with a row for each mean, including the ends of its interval."""
     return f"""
 SELECT
@@ -81,14 +81,14 @@ OVERALL = View(
     "overall",
     "One row per cell, convention, variable, level and threshold, for all lead times together "
     "(leads is NULL) and for those that columns of tables show.",
-    _stated(f"({EVERY_SCORE})", "NULL", "leads"),
+    _mean_rows_sql(f"({EVERY_SCORE})", "NULL", "leads"),
     _STATED,
 )
 
 BY_LEAD = View(
     "by_lead",
     "One row per cell, convention, variable, level, threshold and lead time.",
-    _stated("scores", "NOT NULL", "lead"),
+    _mean_rows_sql("scores", "NOT NULL", "lead"),
     _STATED,
 )
 

@@ -108,13 +108,13 @@ def definitions(source: bytes) -> dict[str, str]:
     for node in effective(source).body:
         if isinstance(node, ast.ClassDef):
             for inner in node.body:
-                parts.setdefault(f"{node.name}.{_named(inner)}", []).append(inner)
+                parts.setdefault(f"{node.name}.{_statement_name(inner)}", []).append(inner)
             node.body = []
-        parts.setdefault(_named(node), []).append(node)
+        parts.setdefault(_statement_name(node), []).append(node)
     return {name: hash_of(trees, 8) for name, trees in parts.items()}
 
 
-def _named(node: ast.stmt) -> str:
+def _statement_name(node: ast.stmt) -> str:
     """Name a statement by what it defines."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return node.name

@@ -29,10 +29,10 @@ class StpError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Worker processes raise these too; the arguments of subclasses differ.
-        return _restored, (type(self), self.what, self.expected, self.remedy)
+        return _restore_error, (type(self), self.what, self.expected, self.remedy)
 
 
-def _restored(kind: type[StpError], what: str, expected: str, remedy: str) -> StpError:
+def _restore_error(kind: type[StpError], what: str, expected: str, remedy: str) -> StpError:
     error = kind.__new__(kind)
     StpError.__init__(error, what, expected=expected, remedy=remedy)
     return error

@@ -74,7 +74,7 @@ class SourceCache:
         self.path = folder / PACKAGE / "__pycache__" / f"{name}.json"
         texts = [item if isinstance(item, str) else item.read_text() for item in analysers]
         self.version = digest([Path(__file__).read_text(), *texts])
-        self.entries = self._saved()
+        self.entries = self._read_entries()
         self.new: dict[str, Json] = {}
 
     def get(self, name: str, source: bytes, analyse: Callable[[bytes], Json]) -> Json:
@@ -97,20 +97,20 @@ class SourceCache:
     def save(self) -> None:
         """Write new entries to the file; if the disk refuses, they are lost without an error."""
         if self.new:
-            text = json.dumps(self._saved() | self.new)
+            text = json.dumps(self._read_entries() | self.new)
             with contextlib.suppress(StpError, OSError):
-                write_text(self.path, f"{self._sealed(text)}\n{text}")
+                write_text(self.path, f"{self._compute_seal(text)}\n{text}")
             self.new = {}
 
-    def _saved(self) -> dict[str, Json]:
+    def _read_entries(self) -> dict[str, Json]:
         """The entries of the file; none if it is damaged or was written by another version."""
         try:
             seal, _, text = self.path.read_text().partition("\n")
         except (OSError, ValueError):
             return {}
-        return dict(json.loads(text)) if seal == self._sealed(text) else {}
+        return dict(json.loads(text)) if seal == self._compute_seal(text) else {}
 
-    def _sealed(self, text: str) -> str:
+    def _compute_seal(self, text: str) -> str:
         """The first line of the file: a checksum of version and entries."""
         return hashlib.sha256(f"{self.version}\n{text}".encode()).hexdigest()
 

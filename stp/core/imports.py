@@ -73,10 +73,10 @@ def meaning(source: bytes) -> Meaning:
             imports[-1, node.value, ""] = None
     imports.pop((-1, PACKAGE, ""), None)  # the word alone imports nothing
     of_package = tuple(key for key in imports if key[0] > 0 or _MODULE.fullmatch(key[1]))
-    return Meaning(hash_of(tree.body), of_package, _defined(tree))
+    return Meaning(hash_of(tree.body), of_package, _defined_names(tree))
 
 
-def _defined(tree: ast.Module) -> tuple[str, ...] | None:
+def _defined_names(tree: ast.Module) -> tuple[str, ...] | None:
     """The names of a module that only has literal constants and plain functions, else None."""
     names = []
     for node in tree.body:

@@ -1,8 +1,8 @@
 """Lock files: sizes and checksums of the raw files of a release (one version of a dataset).
 
-`known_by` grades the evidence that the locked files are the official ones. `stp fetch` writes the
-lock of a release as soon as all of its raw files are present. A lock contains no absolute path, so
-a copy of it below ``config/locks`` holds for all users (``stp fetch --lock-out``).
+`grade_evidence` grades the evidence that the locked files are the official ones. `stp fetch` writes
+the lock of a release as soon as all of its raw files are present. A lock contains no absolute path,
+so a copy of it below ``config/locks`` holds for all users (``stp fetch --lock-out``).
 """
 
 import json
@@ -207,7 +207,7 @@ def require_agreement(
         )
 
 
-def known_by(
+def grade_evidence(
     lock: Lock | None,
     declared: Iterable[Mapping[str, Any]],
     registered: Lock | None,

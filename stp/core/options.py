@@ -96,7 +96,7 @@ def build(kind: type[T], values: Mapping[str, object], where: str) -> T:
         is_path = all(word.isidentifier() for word in where.split("."))
         label = f"{where}.{name}" if is_path else f"{where}: {name}"
         raise ConfigurationError(
-            f"{label} is {shown(values[name])}", expected=description(hints[name])
+            f"{label} is {format_value(values[name])}", expected=description(hints[name])
         ) from None
 
 
@@ -194,7 +194,7 @@ def _items(parts: tuple[Any, ...]) -> str:
     return ", ".join("..." if part is ... else description(part) for part in parts)
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """Format a value for a message, cut to 120 characters."""
     text = repr(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."

@@ -178,11 +178,13 @@ class _Finder:
             return None
         spec = PathFinder.find_spec(name, path, target)
         if spec is not None and spec.submodule_search_locations is not None:
-            spec.submodule_search_locations = _extended(name, spec.submodule_search_locations)
+            spec.submodule_search_locations = _add_own_folders(
+                name, spec.submodule_search_locations
+            )
         return spec
 
 
-def _extended(package: str, folders: Sequence[str]) -> list[str]:
+def _add_own_folders(package: str, folders: Sequence[str]) -> list[str]:
     parts = package.split(".")[1:]
     further = [str(root.joinpath(*parts)) for root in own_modules()]
     return [*folders, *(name for name in further if name not in folders and Path(name).is_dir())]
@@ -195,7 +197,7 @@ def _find_own_modules() -> None:
     sys.meta_path.insert(0, _Finder)
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == PACKAGE and hasattr(module, "__path__"):
-            module.__path__ = _extended(name, list(module.__path__))
+            module.__path__ = _add_own_folders(name, list(module.__path__))
 
 
 _find_own_modules()

@@ -150,10 +150,10 @@ def parse_receipt(text: str | bytes) -> Receipt:
         recipe=dict(content.get("recipe") or {}),
         inputs=dict(content.get("inputs") or {}),
         extras=dict(content.get("extras") or {}),
-        code=RecordedCode(**_known(RecordedCode, content.get("code"))),
-        provenance=Provenance(**_known(Provenance, content.get("provenance"))),
+        code=RecordedCode(**_select_fields(RecordedCode, content.get("code"))),
+        provenance=Provenance(**_select_fields(Provenance, content.get("provenance"))),
         attempts=[
-            RecordedAttempt(**_known(RecordedAttempt, entry))
+            RecordedAttempt(**_select_fields(RecordedAttempt, entry))
             for entry in content.get("attempts") or ()
         ],
         files={
@@ -163,7 +163,7 @@ def parse_receipt(text: str | bytes) -> Receipt:
     )
 
 
-def _known(
+def _select_fields(
     kind: type[RecordedCode] | type[Provenance] | type[RecordedAttempt],
     entry: Json | None,
 ) -> Json:

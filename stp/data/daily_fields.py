@@ -75,7 +75,7 @@ def open_group(folder: Folder) -> xr.Dataset:
         return xr.open_zarr(store, consolidated=False, chunks=None, decode_times=False)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         # xarray raises AttributeError for arrays without names of dimensions.
-        raise _damaged(folder.name, error) from error
+        raise _damage_error(folder.name, error) from error
 
 
 def read_fields(
@@ -114,7 +114,7 @@ def read_fields(
         try:
             read = values.isel(dict(at or {})).sel(level=list(levels)).to_numpy()
         except (OSError, ValueError, KeyError, RuntimeError) as error:
-            raise _damaged(name, error) from error
+            raise _damage_error(name, error) from error
         fields = np.asarray(read, np.float32)
         if variable == HEIGHT and gravity != STANDARD_GRAVITY:
             fields = fields * np.float32(gravity / STANDARD_GRAVITY)
@@ -158,7 +158,7 @@ def read_surface(
         try:
             array = values.to_numpy().astype(np.float32)
         except (OSError, ValueError, KeyError, RuntimeError) as error:
-            raise _damaged(name, error) from error
+            raise _damage_error(name, error) from error
         return np.roll(array[::-1] if flip else array, roll, axis=-1)
 
     first = field(shown_by)
@@ -242,7 +242,7 @@ def check_times(name: str, opened: xr.Dataset, days: np.ndarray) -> None:
         try:
             times = xr.decode_cf(opened[[variable]], decode_timedelta=False)[variable].load()
         except (OSError, ValueError, KeyError, RuntimeError, OverflowError) as error:
-            raise _damaged(name, error) from error
+            raise _damage_error(name, error) from error
         if not np.issubdtype(times.dtype, np.datetime64):
             continue  # numbers without a unit
         times = times.isel(step=slice(len(days))) if "step" in times.dims else times
@@ -353,7 +353,7 @@ def check_units(name: str, variable: str, levels: Sequence[int], fields: np.ndar
             )
 
 
-def _damaged(name: str, error: Exception) -> StpError:
+def _damage_error(name: str, error: Exception) -> StpError:
     return StpError(
         f"{name}: this Zarr group is damaged ({error})",
         expected="a Zarr group of one day, as the release has it",

@@ -154,7 +154,7 @@ def salt_and_pepper(
     return np.where(hit, white.astype(np.float32), clip)
 
 
-def _swapped(clip: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+def _swap_frames(clip: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     order = np.arange(len(clip))
     for a, b in pairs:
         order[[a, b]] = order[[b, a]]
@@ -182,7 +182,7 @@ def local_swap(
     """
     first, number = _movable(clip, ends)
     left = first + (random.random(int(swaps)) * (number - 1)).astype(np.int64)
-    return _swapped(clip, np.stack([left, left + 1], axis=1))
+    return _swap_frames(clip, np.stack([left, left + 1], axis=1))
 
 
 def global_swap(
@@ -200,7 +200,7 @@ def global_swap(
     drawn = random.random((int(swaps), 2))
     a = (drawn[:, 0] * number).astype(np.int64)
     b = (a + 1 + (drawn[:, 1] * (number - 1)).astype(np.int64)) % number
-    return _swapped(clip, first + np.stack([a, b], axis=1))
+    return _swap_frames(clip, first + np.stack([a, b], axis=1))
 
 
 def interleaving(

@@ -230,7 +230,7 @@ class Clips:
             StpError: a clip has fewer frames than ``length``.
         """
         n_frames = self.prepared.context + self.prepared.horizon if length is None else length
-        numbers = self._checked(rows)
+        numbers = self._check_rows(rows)
         if self.virtual:
             render = importlib.import_module(f"stp.data.{self._renderer}").render
             source = self._source.read(0, len(self._source))
@@ -249,7 +249,7 @@ class Clips:
         each = np.broadcast_to(read, (len(numbers), read.shape[-1]))
         clips = np.empty((*each.shape, *self.prepared.shape), np.float32) if out is None else out
         strides = self._strides[numbers]
-        starts = self._starts[numbers] + strides * self._skipped(numbers, n_frames, epoch)
+        starts = self._starts[numbers] + strides * self._window_offsets(numbers, n_frames, epoch)
         for clip, chosen, start, stride in zip(clips, each, starts, strides, strict=True):
             done = 0
             for run in np.split(chosen, np.flatnonzero(np.diff(chosen) != 1) + 1):
@@ -270,19 +270,19 @@ class Clips:
         Raises:
             IndexError: an index is out of range.
         """
-        numbers = self._checked(rows)
+        numbers = self._check_rows(rows)
         if self.virtual:
             return np.zeros(len(numbers), np.int64)
         return self.index["phase"].to_numpy(np.int64)[numbers]
 
-    def _skipped(self, numbers: np.ndarray, n_frames: int, epoch: int) -> np.ndarray | int:
+    def _window_offsets(self, numbers: np.ndarray, n_frames: int, epoch: int) -> np.ndarray | int:
         """Number of frames before the random window of each row."""
         if self._window_seed is None:
             return 0
         drawn = uniform(numbers, 1, seed=self._window_seed, epoch=epoch)[:, 0]
         return (drawn * (self._lengths[numbers] - n_frames + 1)).astype(np.int64)
 
-    def _checked(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
+    def _check_rows(self, rows: Sequence[int] | np.ndarray) -> np.ndarray:
         numbers = np.asarray(rows, np.int64).reshape(-1)
         if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(self)):
             raise IndexError(f"clip {numbers.min()}..{numbers.max()} of {len(self)} {self.split}")

@@ -30,7 +30,7 @@ def check_recorded(path: Path) -> None:
     store = next((parent for parent in path.parents if parent.suffix == ".zarr"), None)
     if store is None:
         return
-    recorded = _recorded(store.parent)
+    recorded = _read_checksums(store.parent)
     name = path.relative_to(store.parent).as_posix()
     for file in [file for file in recorded if file == name or file.startswith(f"{name}/")]:
         listed = store.parent / file
@@ -43,7 +43,7 @@ def check_recorded(path: Path) -> None:
             )
 
 
-def _recorded(artefact: Path) -> dict[str, str]:
+def _read_checksums(artefact: Path) -> dict[str, str]:
     """SHA-256 of the files of an artefact; none if it has no readable receipt."""
     for name in RECEIPTS:
         try:

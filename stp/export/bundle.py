@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from stp.collect.connection import opened
+from stp.collect.connection import open_results_store
 from stp.collect.schema import CellRow, ConventionRow, RawFileRow
 from stp.core.disk import writing
 from stp.core.errors import StpError
@@ -146,7 +146,9 @@ def _fill(
         "conventions.csv": _csv(ConventionRow, content.conventions),
         "training_protocol.csv": _csv(ProtocolRow, _protocol(content)),
         "configuration.yaml": _configuration(content),
-        "receipts.json": _json(list(map(lineage.shared, content.lineage.receipts.values()))),
+        "receipts.json": _json(
+            list(map(lineage.public_receipt, content.lineage.receipts.values()))
+        ),
         "raw_files.csv": _csv(RawFileRow, lineage.raw_files(content.lineage)),
         "checkpoints.csv": _csv(Checkpoint, checkpoints),
         "environment.json": _json(
@@ -196,7 +198,7 @@ def _query_to_files(
     query = sql.replace("$1", "'" + model.replace("'", "''") + "'")
     path = str(target).replace("'", "''")
     # One thread, so that rows keep their order and their row groups.
-    with opened(database, threads=1) as connection:
+    with open_results_store(database, threads=1) as connection:
         connection.execute(f"COPY ({query}) TO '{path}.parquet' (FORMAT parquet)")
         if csv:
             rows = connection.execute(f"FROM '{path}.parquet'")

@@ -108,7 +108,7 @@ def check(path: Path) -> Summary:
             are not listed, or contradicts itself.
     """
     try:
-        with _opened(path) as bundle:
+        with _open_bundle(path) as bundle:
             manifest = _manifest(bundle)
             _check_files(bundle, manifest.files)
             dimensions = _check_scores(bundle, manifest)
@@ -123,7 +123,7 @@ def _refuse(path: Path, problem: str, expected: str) -> NoReturn:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[_Bundle]:
+def _open_bundle(path: Path) -> Iterator[_Bundle]:
     if path.is_dir():
         files = {
             file.relative_to(path).as_posix(): file

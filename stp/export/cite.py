@@ -107,7 +107,7 @@ def of_results(database: Path, model: str | None = None) -> list[Citation]:
         f"{' AND model = ?' if model else ''} ORDER BY convention",
         values,
     )
-    return _cited(
+    return _cite_subjects(
         [
             SOFTWARE,
             *(Subject("suite", name, title) for name, title in suites),
@@ -146,10 +146,10 @@ def of_names(names: Sequence[str]) -> list[Citation]:
             )
     order = list(KINDS)
     chosen = [subjects[name] for name in dict.fromkeys(names)]
-    return _cited(sorted(chosen, key=lambda subject: order.index(subject.kind)))
+    return _cite_subjects(sorted(chosen, key=lambda subject: order.index(subject.kind)))
 
 
-def _cited(subjects: Iterable[Subject]) -> list[Citation]:
+def _cite_subjects(subjects: Iterable[Subject]) -> list[Citation]:
     references = load_all()
     return [Citation(subject, _works(subject, references)) for subject in subjects]
 

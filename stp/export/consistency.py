@@ -101,14 +101,14 @@ def _csv_rows(content: bytes) -> list[Row]:
     return list(csv.DictReader(io.StringIO(content.decode(), newline="")))
 
 
-def _written(value: object) -> str:
+def _format_value(value: object) -> str:
     """Format a value as in the CSV files; booleans in lower case."""
     (cell,) = safe_row([value])
     return "" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
 
 
 def _identity(row: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(_written(row[name]) for name in _IDENTITY)
+    return tuple(_format_value(row[name]) for name in _IDENTITY)
 
 
 def _of_manifest(described: BundleManifest, cells: list[Row]) -> Iterator[Contradiction]:
@@ -160,7 +160,7 @@ def _of_scores(
             yield Contradiction(f"{row_name}: {row['source']} data", "a cell of cells.csv")
             continue
         for name in _OF_CELL:
-            if _written(row[name]) != (
+            if _format_value(row[name]) != (
                 cell[name].lower() if isinstance(row[name], bool) else cell[name]
             ):
                 yield Contradiction(
@@ -205,7 +205,7 @@ def _is_same(cell: str, value: object) -> bool:
         return cell.lower() == str(value).lower()
     if isinstance(value, float):
         return bool(cell) and float(cell) == value
-    return cell in (_written(value), "" if value is None else str(value))
+    return cell in (_format_value(value), "" if value is None else str(value))
 
 
 def _of_checkpoints(described: BundleManifest, listed: list[Row]) -> Iterator[Contradiction]:

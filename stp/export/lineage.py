@@ -79,7 +79,7 @@ def lineage(database: Path, model: str) -> Lineage:
     )
 
 
-def shared(receipt: Receipt) -> Json:
+def public_receipt(receipt: Receipt) -> Json:
     """The public part of an artefact's receipt: without account, machine, job and local paths.
 
     Digests of single functions are left out as well: those of modules identify the code.
@@ -129,7 +129,7 @@ def environments(ancestors: Lineage) -> list[Json]:
     """Distinct environments of the artefacts, each with its number of artefacts by stage."""
     alike: dict[str, Json] = {}
     for receipt in ancestors.receipts.values():
-        provenance = shared(receipt)["provenance"]
+        provenance = public_receipt(receipt)["provenance"]
         where = {
             key: provenance.get(key)
             for key in ("python", "packages", "system", "processor", "device")

@@ -57,7 +57,7 @@ class Evaluation(NamedTuple):
         )
 
 
-def planned(config: Config) -> Iterator[Evaluation]:
+def planned_evaluations(config: Config) -> Iterator[Evaluation]:
     """Yield the evaluations of a scale file, such as config/demo.yaml.
 
     Those of snapshots of a training (``update``) are left out: only models that are trained here
@@ -102,7 +102,7 @@ def choose(
         setting = {"horizon": horizon or config.datasets[dataset].horizon}
         setting |= {"interval": interval} if interval and interval > 1 else {}
         return Evaluation("", dataset, "all", dataset, subset, setting_name(setting))
-    of_dataset = [test for test in planned(config) if test.tested_on == dataset]
+    of_dataset = [test for test in planned_evaluations(config) if test.tested_on == dataset]
     matches = [
         test
         for test in of_dataset

@@ -18,7 +18,7 @@ from stp.core.job import Report, silent
 from stp.core.receipts import checksum
 from stp.data.prepared import Clips, Prepared
 from stp.external import sanity_checks
-from stp.external.evaluation import Evaluation, planned
+from stp.external.evaluation import Evaluation, planned_evaluations
 from stp.external.formats import NpyWriter
 from stp.external.layout import LayoutCheck, Mistake, compare_coordinates, coordinate_names
 from stp.external.submitted import (
@@ -204,7 +204,7 @@ def _check_evaluation(plan: Plan, folder: Path, windows: ExportedWindows) -> Pre
             f"{evaluation.tested_on}",
             remedy=EXPORT_AGAIN,
         )
-    evaluations = list(planned(plan.config))
+    evaluations = list(planned_evaluations(plan.config))
     if evaluation not in evaluations:
         same = [other for other in evaluations if other.tested_on == evaluation.tested_on]
         listed = "\n".join(map(_describe, same or evaluations))

@@ -315,8 +315,8 @@ def compare_coordinates(source: Source, coordinates: Mapping[str, Coordinate]) -
         order = _order(stored, expected, name == "lon")
         if order is None or (order != np.arange(len(order))).any():
             return Mistake(
-                f"{name} is {_listed(stored)}",
-                f"{_listed(expected)}, as in the windows",
+                f"{name} is {_format_values(stored)}",
+                f"{_format_values(expected)}, as in the windows",
                 _reordering(order, AXES[dim]) or f"predict, or state, {name} of the windows",
             )
     return None
@@ -356,6 +356,6 @@ def _reordering(order: np.ndarray | None, axis: int) -> str:
     return f"write np.take(predictions, {listed}, axis={axis})"
 
 
-def _listed(values: np.ndarray) -> str:
+def _format_values(values: np.ndarray) -> str:
     texts = [str(value) for value in values.tolist()]
     return ", ".join(texts if len(texts) <= 4 else [*texts[:2], "...", *texts[-2:]])

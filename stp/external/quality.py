@@ -31,7 +31,7 @@ from stp.metrics.fitted_quality import (
     POOLED,
     FittedQuality,
     mean_rated,
-    pooled,
+    pool_features,
 )
 from stp.metrics.networks.maps import NETWORKS, open_feature_maps
 from stp.metrics.networks.state import read_verified
@@ -175,13 +175,13 @@ class Measure:
         """Whether people rated the videos."""
         return self.source == OFFICIAL
 
-    def fitted(self) -> FittedQuality:
+    def fit_measure(self) -> FittedQuality:
         """Train the measure on all rated videos, once for each kind of features."""
         _, splits = self.database.splits(SPLITS)
         channels = NETWORKS[self.network].channels
         parts = {
             EXACT: self.parts,
-            POOLED: [pooled(part, channels, self.horizon) for part in self.parts],
+            POOLED: [pool_features(part, channels, self.horizon) for part in self.parts],
         }
         mos, kind = self.database.mos, self.options.regression
         count = self.options.components
@@ -205,7 +205,7 @@ class Measure:
             StpError: the file has the wrong suffix; the weights are damaged.
         """
         state, _ = read_verified(self.weights, self.identity)
-        fitted_quality.write(path, self.fitted(), state)
+        fitted_quality.write(path, self.fit_measure(), state)
         return identify(path)
 
     def rate(
@@ -228,7 +228,7 @@ class Measure:
             StpError: a clip is too short, or too small for the network; the weights are damaged.
         """
         state, _ = read_verified(self.weights, self.identity)
-        fitted = self.fitted()
+        fitted = self.fit_measure()
         ratings: list[Rating] = []
         with settle(device, threads, "float32") as compute:
             network_maps = open_feature_maps(self.network, state, compute.device)
@@ -257,7 +257,7 @@ def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
         StpError: the plan does not have the measure; the measure needs true futures or is not
             trained; its weights are missing; its data or features are not finished.
     """
-    cell = _planned(plan, model, variant)
+    cell = _find_planned_cell(plan, model, variant)
     assert cell.predictions is not None
     options = QualityOptions.from_recipe(cell.predictions.recipe["predict"])
     network = plan.config.models[model].network
@@ -296,7 +296,7 @@ def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
     )
 
 
-def _planned(plan: Plan, model: str, variant: str) -> CellArtefacts:
+def _find_planned_cell(plan: Plan, model: str, variant: str) -> CellArtefacts:
     """A planned cell of the measure, with its artefacts."""
     measures: dict[str, dict[str, CellArtefacts]] = {}
     for cell in plan.cells:

@@ -31,7 +31,7 @@ from stp.features.frames import CHOICES
 from stp.metrics.perceptual import Embed, Weights
 from stp.options.score import CELL_KEYS, ScoreOptions
 from stp.plan import weights as files
-from stp.plan.metric import NetworkFeatures, declared
+from stp.plan.metric import NetworkFeatures, read_convention
 from stp.predict.agreement import Agreement
 from stp.score.samples import ALL, Availability, Samples
 from stp.score.scoring import score
@@ -104,10 +104,10 @@ def evaluate(
         StpError: a convention is unknown, or clips cannot be paired, are too short or differ in
             size.
     """
-    about = {name: declared(name, "--metric")[1] for name in dict.fromkeys(metrics)}
+    about = {name: read_convention(name, "--metric")[1] for name in dict.fromkeys(metrics)}
     sources = _clips(predicted, "predicted"), _clips(true, "true")
     clips = PairedClips(*sources, context, frames, interval)
-    present = files.present(Path(weights), files.declared())
+    present = files.present(Path(weights), files.read_declared_weights())
     identities = {name: file.identity for name, file in present.items()}
     with TemporaryDirectory() as folder:
         root = Path(folder)
@@ -296,7 +296,7 @@ class PairedClips(Samples):
         scale = np.float32(255 if frames.dtype == np.uint8 else 1)
         return np.asarray(frames.astype(np.float32) / scale)
 
-    def _checked_clip(self, which: int, number: int) -> np.ndarray:
+    def _read_clip(self, which: int, number: int) -> np.ndarray:
         clip = self._clip(which, number)
         if clip.shape != self._shape:
             role, name = ("predicted", "true")[which], self.index["clip"].iloc[number]
@@ -314,7 +314,7 @@ class PairedClips(Samples):
             predicted and true frames, float32 (clip, frame, channel, y, x) each.
         """
         rows = range(start, min(stop, self.shape[0]))
-        predicted, true = (np.stack([self._checked_clip(w, row) for row in rows]) for w in (0, 1))
+        predicted, true = (np.stack([self._read_clip(w, row) for row in rows]) for w in (0, 1))
         if start <= self._compared < rows.stop:  # clips that are read again count once
             new = slice(self._compared - start, None)
             forecasts = predicted[new, None, self.context :]

@@ -51,7 +51,7 @@ def write_features(
         return {"clips": 0, "features": 0, "reason": reason}
     embed, choose = _embed(module, job, options), CHOICES[options.frames]
     parts, done = [], 0
-    for context, frames in _shown(options, clips, predicted):
+    for context, frames in _blocks_with_context(options, clips, predicted):
         parts.append(embed(choose(context, frames)))
         done += len(frames)
         job.report("clips seen", done, len(clips))
@@ -85,7 +85,7 @@ def blocks_of(parts: Iterable[np.ndarray], size: int = BLOCK) -> Iterator[np.nda
         yield np.concatenate(held)
 
 
-def _shown(
+def _blocks_with_context(
     options: FeatureOptions, clips: Clips, predicted: Iterable[np.ndarray] | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the context and the frames after it of each block, float32 (n, T, C, H, W) each."""

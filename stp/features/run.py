@@ -34,10 +34,12 @@ def run(job: Job) -> Extras:
     data = Prepared(job.inputs["data"])
     clips = data.clips(options.split, interval=options.interval)
     folder = job.inputs.get("predictions")
-    return write_features(job, options, clips, None if folder is None else _stored(folder, options))
+    return write_features(
+        job, options, clips, None if folder is None else _read_predictions(folder, options)
+    )
 
 
-def _stored(folder: Path, options: FeatureOptions) -> Iterator[np.ndarray]:
+def _read_predictions(folder: Path, options: FeatureOptions) -> Iterator[np.ndarray]:
     """Stored predictions, block by block: float32 (n, M, T, C, H, W)."""
     path = Path(folder) / "predictions.zarr"
     stored = MappedRows(path / "predictions")

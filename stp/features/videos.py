@@ -133,7 +133,7 @@ def _unlike(row: np.ndarray, maps: int) -> float:
 
 
 @contextmanager
-def _timed(seconds: dict[str, float], step: str) -> Iterator[None]:
+def _measure_time(seconds: dict[str, float], step: str) -> Iterator[None]:
     began = time.perf_counter()
     yield
     seconds[step] = seconds.get(step, 0.0) + time.perf_counter() - began
@@ -161,17 +161,17 @@ def features_of(
     """
     maps, nothing = network_maps.maps, np.array([np.nan])
     features = dict.fromkeys(network_features.PARTS, nothing)
-    with _timed(seconds, "frames"):
+    with _measure_time(seconds, "frames"):
         of_frames = maps(video.predicted)
     if network_maps.is_of_clips:
-        with _timed(seconds, "ssa"):
+        with _measure_time(seconds, "ssa"):
             return features | {"ssa": frame_features.spatial_means(of_frames)}
     for step, names in _OF_FRAMES.items():
-        with _timed(seconds, step):
+        with _measure_time(seconds, step):
             features |= frame_features.features_of(video.predicted, maps, context, names, of_frames)
     predicted = video.predicted[context:]
     if network_maps.entropies is not None:
-        with _timed(seconds, "entropy"):
+        with _measure_time(seconds, "entropy"):
             features["entropy"] = np.array([network_maps.entropies(predicted).mean()])
     if video.truth is None:
         return features
@@ -180,18 +180,18 @@ def features_of(
         maps_of_predicted = of_frames[context:]
         seconds["predicted"] = seconds["frames"] * len(predicted) / len(video.predicted)
     else:
-        with _timed(seconds, "predicted"):
+        with _measure_time(seconds, "predicted"):
             maps_of_predicted = network_maps.compared(predicted)
-    with _timed(seconds, "true"):
+    with _measure_time(seconds, "true"):
         happened = network_maps.compared(truth)
-    with _timed(seconds, "compared"):
+    with _measure_time(seconds, "compared"):
         x, y = maps_of_predicted.astype(np.float64), happened.astype(np.float64)
         lengths = np.sqrt((x * x).sum(axis=(1, 2, 3)) * (y * y).sum(axis=(1, 2, 3)))
         cosines = (x * y).sum(axis=(1, 2, 3)) / np.maximum(lengths, 1e-15)
         features["mse"] = np.array([((x - y) ** 2).mean()])
         features["cosine"] = np.array([cosines.mean()])
     if network_maps.lpips is not None:
-        with _timed(seconds, "lpips"):
+        with _measure_time(seconds, "lpips"):
             both = (np.moveaxis(one, -1, 1)[None] for one in (predicted, truth))
             pair = (one.astype(np.float32) / 255 for one in both)
             features["lpips"] = np.array([network_maps.lpips(*pair)])

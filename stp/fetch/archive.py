@@ -98,7 +98,7 @@ def unpack(
                 with writing(listing):
                     lines.write(f"{member.size} {target}\n".encode("utf-8", "surrogateescape"))
         except _DAMAGED as error:
-            raise _damaged(archive, str(error) or type(error).__name__) from error
+            raise _damage_error(archive, str(error) or type(error).__name__) from error
         if not places:
             raise StpError(
                 f"{archive} holds none of the declared files",
@@ -171,12 +171,12 @@ def _write(archive: Path, member: _Member, target: Path) -> None:
                 while block:
                     block = block[file.write(block) :]
     if written != member.size:
-        raise _damaged(archive, f"{member.name} has {written} bytes instead of {member.size}")
+        raise _damage_error(archive, f"{member.name} has {written} bytes instead of {member.size}")
     with writing(target):
         part.replace(target)
 
 
-def _damaged(archive: Path, why: str) -> StpError:
+def _damage_error(archive: Path, why: str) -> StpError:
     return StpError(
         f"{archive}: damaged archive ({why})",
         remedy="remove it and fetch it again; unpacked files stay",

@@ -10,7 +10,7 @@ from stp.core.job import Report, silent
 from stp.core.lock import Lock, matches
 from stp.data.known_checksums import KnownChecksums
 from stp.fetch.archive import UNPACKED, is_unpacked, unpack
-from stp.fetch.checksum import verified
+from stp.fetch.checksum import verify_checksum
 from stp.fetch.download import Manners
 from stp.fetch.instructions import Missing
 from stp.fetch.meter import TransferMeter
@@ -129,7 +129,7 @@ class Archives:
             size, declared = archive.path.stat().st_size, archive.declared
             if declared.get("sha256") or declared.get("bytes") not in (None, size):
                 reading = TransferMeter(f"verify {archive.path.name}", {"": size}, self.report)
-                verified(archive.path, declared, self.checksums, reading.advance)
+                verify_checksum(archive.path, declared, self.checksums, reading.advance)
             unpacking = TransferMeter(f"unpack {archive.path.name}", {"": size}, self.report)
             unpack(
                 archive.path,

@@ -110,7 +110,7 @@ def require_declared(
             )
 
 
-def verified(
+def verify_checksum(
     path: Path,
     declared: Mapping[str, Any],
     remembered: KnownChecksums | None = None,

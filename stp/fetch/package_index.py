@@ -60,7 +60,7 @@ class Indexes:
         )
 
 
-def configured() -> Indexes:
+def read_pip_config() -> Indexes:
     """Read the configuration of pip.
 
     Raises:

@@ -111,7 +111,7 @@ def download_all(
         for thread in threads:
             thread.join(_PATIENCE_S)
     if problems:
-        raise combined(problems, len(files))
+        raise combine_errors(problems, len(files))
     return checksums
 
 
@@ -214,7 +214,7 @@ def _require_space(files: Sequence[FileToFetch]) -> None:
         )
 
 
-def combined(problems: Sequence[StpError], total: int) -> StpError:
+def combine_errors(problems: Sequence[StpError], total: int) -> StpError:
     """Combine the errors of some of `total` files into one."""
     if len(problems) == 1:
         return problems[0]

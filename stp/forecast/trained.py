@@ -40,7 +40,7 @@ def load(source: str | Path, configfile: Path) -> FrameModel | TrackModel:
         return _in_folder(path)
     if path.is_file():
         return _in_file(path)
-    return _unfitted(str(source)) or _in_folder(_planned(str(source), configfile))
+    return _parameterless_model(str(source)) or _in_folder(_find_training(str(source), configfile))
 
 
 def _in_folder(folder: Path) -> FrameModel | TrackModel:
@@ -90,7 +90,7 @@ def _predictor(folder: Path) -> TrackModel:
     )
 
 
-def _unfitted(name: str) -> FrameModel | TrackModel | None:
+def _parameterless_model(name: str) -> FrameModel | TrackModel | None:
     """The model of this name without parameters; None if there is none."""
     if not name.isidentifier():
         return None
@@ -107,7 +107,7 @@ def _unfitted(name: str) -> FrameModel | TrackModel | None:
     return None if create({**recipe, **small}).state_dict() else FrameModel(name, recipe)
 
 
-def _planned(text: str, configfile: Path) -> Path:
+def _find_training(text: str, configfile: Path) -> Path:
     """The folder of the one training run of the plan that matches all words.
 
     Raises:

@@ -145,7 +145,7 @@ def count_clips(plan: Plan, name: str) -> ClipCounts:
         promised = promise(plan, name)
         planned = Planned(list(promised.clips), promised.numbers, promised.unknown)
     except StpError as error:
-        reason = _shortened(error)
+        reason = _format_error(error)
     folder = plan.store / plan.data(name).folder
     prepared = Prepared(folder) if store.is_complete(folder) else None
     return ClipCounts(name, planned, reason, prepared)
@@ -180,15 +180,15 @@ def rows(plan: Plan, counts: ClipCounts) -> list[Row]:
     the published ones. A row also has the reason why they differ.
     """
     dataset = plan.config.datasets[counts.dataset]
-    counted = _counted(counts.planned)
-    prepared = _prepared(counts.prepared)
+    counted = _count_planned(counts.planned)
+    prepared = _count_prepared(counts.prepared)
     unknown = counts.planned.unknown if counts.planned is not None else {}
     names = dict.fromkeys([*SPLITS, *counted, *unknown, *prepared, *dataset.subsets])
     comparable = is_published_protocol(plan, counts.dataset)
     listed = []
     for split in names:
         published = dataset.counts.published.by_split.get(split) if comparable else None
-        declared = _declared(dataset, split)
+        declared = _declared_count(dataset, split)
         is_known = counts.planned is not None or counts.prepared is not None
         has_none = split not in {**counted, **unknown, **prepared}
         if is_known and has_none and not published and not declared:
@@ -230,14 +230,14 @@ def is_published_protocol(plan: Plan, name: str) -> bool:
     return official and not plan.config.scale.datasets.get(name)
 
 
-def _declared(dataset: Dataset, split: str) -> int | None:
+def _declared_count(dataset: Dataset, split: str) -> int | None:
     """The number of clips that the configuration declares for estimates."""
     if split in SPLITS:
         return dataset.counts.by_split[split]
     return dataset.subsets[split].clips if split in dataset.subsets else None
 
 
-def _counted(planned: Planned | None) -> dict[str, int]:
+def _count_planned(planned: Planned | None) -> dict[str, int]:
     if planned is None:
         return {}
     counts: dict[str, int] = {}
@@ -246,13 +246,13 @@ def _counted(planned: Planned | None) -> dict[str, int]:
     return {**counts, **planned.numbers}
 
 
-def _prepared(prepared: Prepared | None) -> dict[str, int]:
+def _count_prepared(prepared: Prepared | None) -> dict[str, int]:
     if prepared is None:
         return {}
     splits = dict.fromkeys([*SPLITS, *prepared.index["split"].unique()])
     return {split: len(prepared.clips(split)) for split in splits}
 
 
-def _shortened(error: StpError) -> str:
+def _format_error(error: StpError) -> str:
     remedy = f": {error.remedy}" if error.remedy else ""
     return f"{error.what}{remedy}".replace("\n", " ")

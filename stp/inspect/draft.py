@@ -31,7 +31,7 @@ from stp.prepare.own.calendar import DAY
 from stp.prepare.own.far_values import far_error, far_value
 from stp.prepare.own.options import RawContents
 from stp.prepare.own.reader import KINDS, PIECE_BYTES, VALUES, build_options
-from stp.prepare.own.splits import cut, deal, require_windows
+from stp.prepare.own.splits import cut_windows, deal, require_windows
 from stp.score.jackknife import FEWEST_CLUSTERS
 
 SPLIT_WORDS = {
@@ -255,7 +255,7 @@ def _cut_windows(draft: Draft, contents: RawContents, lengths: list[int]) -> lis
             "windows that start in the same block of frames count as one for confidence intervals"
         )
     options = build_options(draft.all_options())
-    clips = list(cut(contents, parts, options, span))
+    clips = list(cut_windows(contents, parts, options, span))
     require_windows(contents, parts, clips, options, span)
     return clips
 

@@ -37,7 +37,7 @@ from stp.prepare.track_readers.detections import (
     rows,
 )
 from stp.prepare.track_survey import survey
-from stp.prepare.tracks import UNITS, TracksOptions, grouped, read_recording
+from stp.prepare.tracks import UNITS, TracksOptions, group_files, read_recording
 from stp.score.jackknife import FEWEST_CLUSTERS
 from stp.tracks.gaps import LONGEST_GAP, missing
 from stp.tracks.prepared import PreparedTracks
@@ -47,7 +47,7 @@ from stp.tracks.tracks import (
     Tracks,
     check_detections,
     count_people,
-    joined,
+    join_recordings,
     jumps,
 )
 
@@ -140,17 +140,17 @@ def guess(root: Path, names: Sequence[str], fps: float | None = None) -> TrackGu
     prepare, notes = of_kind(root, names, fps)
     options = build(TracksOptions, prepare, "prepare options of tracks")
     recordings: list[Recording] = []
-    for title, files in grouped(names, options.recording).items():
+    for title, files in group_files(names, options.recording).items():
         recordings.append(read_recording([root / name for name in files], options))
         check_detections(recordings[-1].tracks, title)
-    tracks = joined([recording.tracks for recording in recordings])
+    tracks = join_recordings([recording.tracks for recording in recordings])
     teleports = [jumps(part.tracks.decimated(options.decimate)).person for part in recordings]
     if any(map(len, teleports)):
         prepare["teleports"] = "exclude"
         notes["teleports"] = (
             f"CHECK: {count_people(teleports)} people move faster than {FASTEST:g} m/s"
         )
-    return _tried(tracks, recordings, prepare, notes)
+    return _choose_lengths(tracks, recordings, prepare, notes)
 
 
 _Draft = tuple[dict[str, Any], dict[str, str]]
@@ -186,7 +186,7 @@ def _in_columns(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
     recording, note = _recording(root, names, guessed)
     if note:
         notes["recording"] = note
-    groups = [[root / name for name in group] for group in grouped(names, recording).values()]
+    groups = [[root / name for name in group] for group in group_files(names, recording).values()]
 
     def read(but: str = "") -> list[Rows]:
         used = Columns(**{key: name for key, name in columns.items() if key != but})
@@ -325,19 +325,19 @@ def _of_times(parts: Sequence[Rows], unit: float) -> _Draft:
     note = f"seconds of the common clock; people are seen every {ticks.every:g} s"
     if not ticks.is_common:
         note = f"CHECK: {note}, {ticks.others} times at moments of their own"
-    options, notes = _decimated(dt)
+    options, notes = _guess_decimation(dt)
     return {"dt": dt, **options}, {"dt": note, **notes}
 
 
 def _of_frames(step: int, rate: float, note: str) -> _Draft:
-    options, notes = _decimated(step / rate)
+    options, notes = _guess_decimation(step / rate)
     of_step = {"step": step} if step > 1 else {}
     notes |= {"fps": note} if note else {}
     notes["step"] = "frames from one annotation to the next"
     return {"fps": rate, **of_step, **options}, notes
 
 
-def _decimated(dt: float) -> _Draft:
+def _guess_decimation(dt: float) -> _Draft:
     rate = max(1, round(STEP / dt))
     if rate == 1:
         return {}, {}
@@ -389,7 +389,7 @@ def _unit(speed: float) -> str:
     return "m"
 
 
-def _tried(
+def _choose_lengths(
     tracks: Tracks, recordings: list[Recording], prepare: dict[str, Any], notes: dict[str, str]
 ) -> TrackGuess:
     """Choose the first lengths with scenarios in both parts, or otherwise in the test part."""

@@ -73,7 +73,7 @@ def lines(plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
         yield f"{name} is not prepared: {how_to_prepare(name)}"
         return
     yield f"{name}: opinions of {number(counted['videos'])} videos"
-    printed = printed_of(plan, name)
+    printed = read_printed_numbers(plan, name)
     if numbers := of_raters(counted, printed):
         yield raters(numbers)
     if warning := identical_text(counted["identical"]):
@@ -88,7 +88,7 @@ Printed = dict[tuple[str, str], str]
 """Numbers as printed, by (name, metric), such as the name of a group of videos and "MOS"."""
 
 
-def printed_of(plan: Plan, name: str) -> Printed:
+def read_printed_numbers(plan: Plan, name: str) -> Printed:
     """Read the numbers that the suite's paper prints about a dataset, in its tables and its text.
 
     Args:
@@ -135,7 +135,7 @@ def of_raters(counted: dict[str, Any], printed: Printed) -> list[Number]:
         counted: what the preparation of the dataset counted: ``raters`` (number), ``rejected``
             (list of raters) and ``split_half`` (median correlation of the mean opinions of two
             random halves of the other raters).
-        printed: numbers in the paper, from `printed_of`, which are put beside ours.
+        printed: numbers in the paper, from `read_printed_numbers`, which are put beside ours.
 
     Returns:
         three numbers, in this order; empty for a dataset without single ratings.
@@ -175,7 +175,7 @@ def of_sources(rows: list[dict[str, Any]], printed: Printed) -> list[Number]:
 
     Args:
         rows: a row for each video, with the name of its source dataset in ``dataset``.
-        printed: numbers in the paper, from `printed_of`, which are put beside ours.
+        printed: numbers in the paper, from `read_printed_numbers`, which are put beside ours.
 
     Returns:
         a number of videos for each source dataset, sorted by name.
@@ -302,7 +302,7 @@ def of_groups(pairs: list[Pair], printed: Printed) -> list[Number]:
 
     Args:
         pairs: pairs of groups of videos; each of the two groups is described.
-        printed: numbers in the paper, from `printed_of`, which are put beside ours.
+        printed: numbers in the paper, from `read_printed_numbers`, which are put beside ours.
 
     Returns:
         three numbers for each group, in the order of the pairs: "videos" (their number), "MOS"
@@ -322,7 +322,8 @@ def of_tests(pairs: list[Pair], printed: Printed) -> list[Number]:
 
     Args:
         pairs: pairs of groups of videos.
-        printed: numbers in the paper, from `printed_of`; its p values are put beside ours.
+        printed: numbers in the paper, from `read_printed_numbers`; its p values are put beside
+            ours.
 
     Returns:
         a p value for each pair.
@@ -351,7 +352,7 @@ def tables(rows: list[dict[str, Any]], printed: Printed, width: int) -> Iterator
 
     Args:
         rows: a row for each video, from the prepared data, as for `pairs_of` and `of_sources`.
-        printed: numbers in the paper, from `printed_of`, which are shown beside ours.
+        printed: numbers in the paper, from `read_printed_numbers`, which are shown beside ours.
         width: maximum length of a line, characters.
     """
     sources = [

@@ -125,7 +125,7 @@ def count_lines(plan: Plan, counts: list[Row], width: int) -> list[str]:
     return [*head, *table(header, cells, width, left=3), *foot]
 
 
-def prepared_text(plan: Plan) -> str:
+def describe_prepared(plan: Plan) -> str:
     """Describe all datasets that a scale prepares, as text with several tables.
 
     Raises:

@@ -33,7 +33,9 @@ def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage |
     if not leakage:
         return rows(plan, name), None
     counted = facts(plan, name)
-    return rows(plan, name), Leakage([], [], shared_people(counted) if counted else NOT_PREPARED)
+    return rows(plan, name), Leakage(
+        [], [], describe_shared_people(counted) if counted else NOT_PREPARED
+    )
 
 
 def rows(plan: Plan, name: str) -> list[Row]:
@@ -99,8 +101,8 @@ def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
         f"{number(counted['on_obstacles'])} detections are on; {number(counted['goals'])} goals; "
         f"{number(counted['cells'])} cells with a class"
     )
-    yield from made_up(counted)
-    yield from (f"left out: {text}" for text in left_out(counted))
+    yield from describe_interpolated(counted)
+    yield from (f"left out: {text}" for text in describe_left_out(counted))
     yield ""
     yield f"scenarios of {dataset.context} -> {dataset.horizon} positions"
     yield ""
@@ -117,11 +119,11 @@ def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
     ]
     yield from table(header, cells, width, left=2)
     yield ""
-    yield shared_people(counted)
+    yield describe_shared_people(counted)
     yield f"what each protocol shows predictors of the future: `stp check leak {name}`"
 
 
-def made_up(counted: dict[str, Any]) -> Iterator[str]:
+def describe_interpolated(counted: dict[str, Any]) -> Iterator[str]:
     """Yield lines about positions that were not detected, but interpolated or filled in.
 
     Args:
@@ -140,7 +142,7 @@ def made_up(counted: dict[str, Any]) -> Iterator[str]:
         )
 
 
-def left_out(counted: dict[str, Any]) -> Iterator[str]:
+def describe_left_out(counted: dict[str, Any]) -> Iterator[str]:
     """Yield lines about rows, people and goals that the prepared data lack, with reasons.
 
     Args:
@@ -166,7 +168,7 @@ def left_out(counted: dict[str, Any]) -> Iterator[str]:
         yield f"{count_text} more than a kilometre from everybody: {places}"
 
 
-def shared_people(counted: dict[str, Any]) -> str:
+def describe_shared_people(counted: dict[str, Any]) -> str:
     """Write a sentence about people who are in both calibration and test.
 
     Args:

@@ -37,7 +37,7 @@ def clips(
     """
     folder = Path(dataset)
     if not (folder / "frames.zarr").is_dir():
-        folder = _planned(str(dataset), Path(configfile or CONFIG_FOLDER / "demo.yaml"))
+        folder = _frames_folder(str(dataset), Path(configfile or CONFIG_FOLDER / "demo.yaml"))
     data = Prepared(folder)
     split_clips = data.clips(split)
     rows = np.arange(len(split_clips) if most is None else min(most, len(split_clips)))
@@ -66,7 +66,7 @@ def clips(
     return xr.DataArray(values, coordinates, dims, name=str(Path(dataset).name), attrs=attrs)
 
 
-def _planned(name: str, configfile: Path) -> Path:
+def _frames_folder(name: str, configfile: Path) -> Path:
     """The folder of a prepared dataset of frames."""
     plan = Plan(config.load(configfile))
     check_known(name, plan.config.datasets, "dataset", "stp.load_data")

@@ -30,7 +30,7 @@ class Agreement(NamedTuple):
     weighted: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
     signless: bool = False
 
-    def loaded(self, name: str, _: NetworkInputs) -> NoReturn:
+    def with_networks(self, name: str, _: NetworkInputs) -> NoReturn:
         """Refuse to be used for forecasts of frames, because this convention compares ratings.
 
         Conventions for frames return the metric here (`stp.metrics.metric.Convention`).

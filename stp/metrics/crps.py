@@ -86,7 +86,7 @@ def weighted_crps(
     return by_group(score, predicted, observed, weights, 1)
 
 
-def _weighted_on(metric: Metric, compared: Comparison, fair: bool) -> Metric:
+def _bind_weights(metric: Metric, compared: Comparison, fair: bool) -> Metric:
     bound = per_variable(metric, compared)
     weights = weights_of(compared.data)
     if weights is None:
@@ -107,7 +107,7 @@ def crps(*, fair: bool, weighted: bool = False) -> Metric:
             over C unless variables have different units.
     """
     if weighted:
-        on_data = partial(_weighted_on, fair=fair)
+        on_data = partial(_bind_weights, fair=fair)
         return Metric(needs_data, finish=every_component, on_data=on_data, ensemble=True)
     statistics = partial(_pixel_mean, fair=fair)
     return Metric(statistics, finish=every_component, on_data=of_units, ensemble=True)

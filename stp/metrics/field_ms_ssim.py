@@ -31,7 +31,7 @@ def smallest_grid(scales: int) -> int:
     return size
 
 
-def _halved_with(frames: np.ndarray, *, zero: bool) -> np.ndarray:
+def _halve_fields(frames: np.ndarray, *, zero: bool) -> np.ndarray:
     """Means of 2 x 2 points of fields (F, H, W); an odd first row or column is paired with 0 or
     itself.
     """
@@ -60,7 +60,7 @@ def _range(fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return low, 255 / np.where(size == 0, np.nan, size)
 
 
-def _scaled(fields: np.ndarray, low: np.ndarray, factor: np.ndarray) -> np.ndarray:
+def _scale_fields(fields: np.ndarray, low: np.ndarray, factor: np.ndarray) -> np.ndarray:
     """Scale fields (G, H, W) to 0..255 with the result of `_range`, float32."""
     return np.asarray((fields - low) * factor, np.float32)
 
@@ -91,8 +91,8 @@ def field_similarity(
     x, y = area.filled(predicted), area.filled(observed)
     of_x, of_y = _range(x), _range(y)
     bad = np.isnan(of_x[0] + of_y[0]).reshape(-1)
-    x, y = _scaled(x, *(of_x if own_range else of_y)), _scaled(y, *of_y)
-    halve = partial(_halved_with, zero=own_range)
+    x, y = _scale_fields(x, *(of_x if own_range else of_y)), _scale_fields(y, *of_y)
+    halve = partial(_halve_fields, zero=own_range)
     # As published, the weights of all five scales sum to 1.0001.
     weights = np.array(WEIGHTS) if scales == len(WEIGHTS) else shares(scales)
     values = similarity(x, y, 255, weights, halve)

@@ -160,11 +160,11 @@ class FittedQuality:
         parts = [features[name].reshape(1, -1).astype(np.float32) for name in self.names]
         if not is_exact:
             channels = NETWORKS[self.network].channels
-            parts = [pooled(part, channels, predicted) for part in parts]
+            parts = [pool_features(part, channels, predicted) for part in parts]
         return kind, self.learnt[kind].estimate([part[0] for part in parts])
 
 
-def pooled(part: np.ndarray, channels: int, predicted: int) -> np.ndarray:
+def pool_features(part: np.ndarray, channels: int, predicted: int) -> np.ndarray:
     """Mean and standard deviation of features over the predicted frames, for videos of any length.
 
     Args:

@@ -85,7 +85,7 @@ def _check(x: np.ndarray, y: np.ndarray) -> None:
         raise StpError(
             f"Frechet distance between sets of shapes {x.shape} and {y.shape}",
             expected="as many samples in both, of as many features: the distance depends on N",
-            remedy="draw equal numbers (stp.metrics.set_distance.matched)",
+            remedy="draw equal numbers (stp.metrics.set_distance.draw_indices)",
         )
     if len(x) < 2:
         raise StpError(

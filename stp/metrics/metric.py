@@ -58,7 +58,7 @@ class Convention(Protocol):
     objects from their options, e.g. a `Metric`.
     """
 
-    def loaded(self, name: str, networks: NetworkInputs, /) -> "Metric | SetValue":
+    def with_networks(self, name: str, networks: NetworkInputs, /) -> "Metric | SetValue":
         """The metric for single clips or, for distances between sets, the value of all clips.
 
         Args:
@@ -202,11 +202,11 @@ class Metric(NamedTuple):
     share: bool = False
     reason: str = ""
 
-    def loaded(self, _: str, networks: NetworkInputs) -> "Metric":
+    def with_networks(self, _: str, networks: NetworkInputs) -> "Metric":
         """Return the metric itself: unlike other conventions, it needs no network."""
         return self
 
-    def valued(self, leads: Iterable[int]) -> frozenset[int]:
+    def leads_with_value(self, leads: Iterable[int]) -> frozenset[int]:
         """Select the lead times that have a value: all or, with windows, the ends of windows.
 
         Args:

@@ -71,7 +71,7 @@ class LearnedMetric(NamedTuple):
     build: Callable[[Weights], Metric]
     of_means: Metric = Metric(needs_data)
 
-    def loaded(self, _: str, networks: NetworkInputs) -> Metric:
+    def with_networks(self, _: str, networks: NetworkInputs) -> Metric:
         """Load the weights and make the metric; a metric without values if no weights are declared.
 
         Raises:

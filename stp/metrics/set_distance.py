@@ -44,7 +44,7 @@ class SetDistance(NamedTuple):
 
     distance: Callable[[np.ndarray, np.ndarray], float]
 
-    def loaded(self, name: str, networks: NetworkInputs) -> SetValue:
+    def with_networks(self, name: str, networks: NetworkInputs) -> SetValue:
         """Compute the distance between the features of observed and of predicted clips.
 
         Args:
@@ -92,7 +92,7 @@ def read_features(folders: Mapping[str, Path], name: str | None) -> SetFeatures:
     return SetFeatures(observed.values, predicted.values, observed.reason or predicted.reason)
 
 
-def matched(count: int, size: int, seed: int = 0) -> np.ndarray:
+def draw_indices(count: int, size: int, seed: int = 0) -> np.ndarray:
     """Draw ``size`` of ``count`` samples at random, to compare sets of equal size.
 
     Returns:
@@ -128,5 +128,5 @@ def at_n(
             expected="at most as many as were scored",
             remedy="compare at the smaller number",
         )
-    chosen = matched(len(features.observed), n, seed)
+    chosen = draw_indices(len(features.observed), n, seed)
     return distance(features.observed[chosen], features.predicted[chosen])

@@ -57,7 +57,9 @@ def _variance_and_error(
     return *_variance(area, members, observed), _error_of_mean(area, members, observed)
 
 
-def _corrected(area: Area, members: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray, ...]:
+def _corrected_variance(
+    area: Area, members: np.ndarray, observed: np.ndarray
+) -> tuple[np.ndarray, ...]:
     spread, error = _variance_and_error(area, members, observed)
     return spread * ((len(members) + 1) / len(members)), error
 
@@ -99,7 +101,7 @@ def _ratio(means: np.ndarray) -> np.ndarray:
         return np.asarray(spread / error)
 
 
-def _bound(metric: Metric, compared: Comparison, of: Statistics, weighted: bool) -> Metric:
+def _bind_data(metric: Metric, compared: Comparison, of: Statistics, weighted: bool) -> Metric:
     parts = RATIO if metric.finish in (_ratio, _ratio_of_squares, _ratio_to_square) else ()
     weights = weights_of(compared.data) if weighted else np.ones(compared.data.shape[1])
 
@@ -118,7 +120,7 @@ _STATISTICS: dict[tuple[str, str | None, bool], tuple[Statistics, Finish]] = {
     ("variance", None, False): (_variance, np.sqrt),
     ("deviation", None, False): (_deviation, every_component),
     ("variance", "mean", False): (_variance_and_error, _ratio_of_squares),
-    ("variance", "mean", True): (_corrected, _ratio_of_squares),
+    ("variance", "mean", True): (_corrected_variance, _ratio_of_squares),
     ("deviation", "mean", False): (_deviation_and_error, _ratio_to_square),
     ("deviation", "members", False): (_deviation_and_members, _ratio),
 }
@@ -161,6 +163,6 @@ def spread(
         finish=finish,
         leads="mean" if finish is every_component else "pool",
         no_value="the error is 0" if over_error_of else "",
-        on_data=partial(_bound, of=statistics, weighted=weighted),
+        on_data=partial(_bind_data, of=statistics, weighted=weighted),
         ensemble=True,
     )

@@ -23,7 +23,7 @@ def _magnitude(observed: np.ndarray, predicted: np.ndarray) -> float:
     return abs(correlation(observed, predicted))
 
 
-def _weighted(observed: np.ndarray, predicted: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def _weighted_srocc(observed: np.ndarray, predicted: np.ndarray, counts: np.ndarray) -> np.ndarray:
     x, y = (weighted_ranks(ratings, counts) for ratings in (observed, predicted))
     return weighted_correlation(x, y, counts)
 
@@ -36,5 +36,5 @@ def srocc(*, signed: bool) -> Agreement:
             (2022) print, hides that a measure ranks in reverse.
     """
     if signed:
-        return Agreement(correlation, _weighted)
-    return Agreement(_magnitude, _weighted, signless=True)
+        return Agreement(correlation, _weighted_srocc)
+    return Agreement(_magnitude, _weighted_srocc, signless=True)

@@ -95,18 +95,18 @@ class Up(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """Double the resolution: (B, channels, H, W) -> (B, channels, 2 H, 2 W)."""
         if self.smooth:
-            x = F.pad(_doubled(_doubled(x, 2), 3), (1, 1, 1, 1), mode="reflect")
+            x = F.pad(_double_axis(_double_axis(x, 2), 3), (1, 1, 1, 1), mode="reflect")
         return F.relu(self.layer(x))
 
 
-def _doubled(x: Tensor, axis: int) -> Tensor:
+def _double_axis(x: Tensor, axis: int) -> Tensor:
     """Double an axis by linear interpolation as in TensorFlow 1, repeating the last line."""
     n = x.shape[axis]
     following = torch.cat([x.narrow(axis, 1, n - 1), x.narrow(axis, n - 1, 1)], dim=axis)
     return torch.stack([x, (x + following) / 2], dim=axis + 1).flatten(axis, axis + 1)
 
 
-def moved(frame: Tensor, kernels: Tensor) -> Tensor:
+def apply_kernels(frame: Tensor, kernels: Tensor) -> Tensor:
     """Convolve every channel of each frame, padded with zeros, with N kernels.
 
     Args:
@@ -238,7 +238,7 @@ class Tower(nn.Module):
             return new[-1][0]
 
         def joined(x: Tensor) -> Tensor:
-            return self._striped(x, latent) if self.stripe and latent is not None else x
+            return self._append_stripe(x, latent) if self.stripe and latent is not None else x
 
         norm = self.norms
         first = norm[0](F.relu(self.enter(joined(padded))))
@@ -258,7 +258,7 @@ class Tower(nn.Module):
         masks = self.mask(x).softmax(dim=1)
         fresh = torch.sigmoid(self.scratch(x))
         kernels = self.normal_kernels(narrow)[:, : self.mixed]
-        parts = [padded[:, None], fresh[:, None], moved(padded, kernels)]
+        parts = [padded[:, None], fresh[:, None], apply_kernels(padded, kernels)]
         return torch.cat(parts, dim=1), masks, new
 
     def normal_kernels(self, narrow: Tensor) -> Tensor:
@@ -272,13 +272,13 @@ class Tower(nn.Module):
         kernels = kernels.unflatten(1, (self.masks, self.kernel, self.kernel))
         return kernels / kernels.sum(dim=(2, 3), keepdim=True)
 
-    def _striped(self, x: Tensor, latent: Tensor) -> Tensor:
+    def _append_stripe(self, x: Tensor, latent: Tensor) -> Tensor:
         rows = torch.arange(x.shape[2], device=x.device) % latent.shape[1]
         stripe = latent[:, rows, None].to(x.dtype).expand(-1, -1, x.shape[3])
         return torch.cat([x, stripe[:, None]], dim=1)
 
 
-def shown_clips(
+def draw_true_inputs(
     step: int, clips: int, inputs: int, k: float, whole_batch: WholeBatch | None = None
 ) -> Tensor:
     """Draw which inputs after the context are true frames in training, bool (clips, inputs).
@@ -320,8 +320,8 @@ class Model(ForecastModel):
         kernel: side of a kernel, pixels; odd.
         all_kernels: whether all kernels have a mask, so that there are ``masks + 2`` masks. If not,
             as in the released code, the last kernel has none, and no influence.
-        sampling_k: constant k of `shown_clips`, which sets how fast the share of true frames among
-            the inputs falls in training: below a half after k ln k iterations.
+        sampling_k: constant k of `draw_true_inputs`, which sets how fast the share of true frames
+            among the inputs falls in training: below a half after k ln k iterations.
 
     Raises:
         StpError: an option is out of range.
@@ -389,7 +389,7 @@ class Model(ForecastModel):
 
     def _error(self, clip: Tensor, step: int, latent: Tensor | None) -> Tensor:
         inputs = clip.shape[1] - self.context - 1
-        shown = shown_clips(step, len(clip), inputs, self.sampling_k, self.whole_batch)
+        shown = draw_true_inputs(step, len(clip), inputs, self.sampling_k, self.whole_batch)
         shown = shown.to(clip.device)
         outputs = roll(self.following(latent), clip, self.context, clip.shape[1] - 1, shown)
         after = self.context

@@ -134,10 +134,10 @@ class Block(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Update N tokens of width D for each of B clips: (B, N, D) -> (B, N, D)."""
-        x = x + self._dropped(self.attn(self.norm1(x)))
-        return x + self._dropped(self.mlp(self.norm2(x)))
+        x = x + self._drop_branch(self.attn(self.norm1(x)))
+        return x + self._drop_branch(self.mlp(self.norm2(x)))
 
-    def _dropped(self, branch: Tensor) -> Tensor:
+    def _drop_branch(self, branch: Tensor) -> Tensor:
         branch = F.dropout(branch, self.drop, self.training)
         if not self.training or not self.drop_path:
             return branch
@@ -340,7 +340,7 @@ class Model(ForecastModel):
                     f"token_embeds.{index}.proj.{part}"
                 ]
         own["var_embed"][:, ours] = by_name["var_embed"][:, theirs]
-        own["pos_embed"] = _interpolated(by_name["pos_embed"], self.sides)
+        own["pos_embed"] = _resize_embedding(by_name["pos_embed"], self.sides)
         last = f"head.{len(self.head) - 1}"
         for part in ("weight", "bias"):
             rows = own[f"{last}.{part}"].unflatten(0, (self.patch**2, -1))
@@ -412,7 +412,7 @@ def places(sides: tuple[int, int], width: int) -> Tensor:
     return torch.cat([along, down], dim=1)
 
 
-def _interpolated(embedding: Tensor, sides: tuple[int, int]) -> Tensor:
+def _resize_embedding(embedding: Tensor, sides: tuple[int, int]) -> Tensor:
     """Interpolate position embeddings, (1, N, D), of a 1 : 2 grid to another grid."""
     rows = math.isqrt(embedding.shape[1] // 2)
     if (rows, 2 * rows) == sides:

@@ -34,7 +34,7 @@ def create(recipe: Mapping[str, Any]) -> ForecastModel:
     name, options, shape = recipe["model"], recipe["options"], tuple(recipe["shape"])
     context, horizon = recipe["context"], recipe["horizon"]
     chosen = recipe.get("class")
-    model_class = _own_class(name) if chosen is None else _named_class(name, chosen)
+    model_class = _own_class(name) if chosen is None else _import_class(name, chosen)
     bare = model_class.__init__ is nn.Module.__init__  # with a signature that accepts anything
     parameters = {} if bare else dict(inspect.signature(model_class).parameters)
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
@@ -78,7 +78,7 @@ def _own_class(name: str) -> type[ForecastModel]:
     return model_class
 
 
-def _named_class(name: str, chosen: str) -> type[nn.Module]:
+def _import_class(name: str, chosen: str) -> type[nn.Module]:
     """Import the class that ``class: package.module:Class`` in a model's configuration names."""
     module_name, _, class_name = chosen.partition(":")
     where, expected = f"config/models/{name}.yaml: class: {chosen}", "package.module:Class"

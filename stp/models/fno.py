@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from stp.core.options import require, whole
-from stp.models.halving import check_channels, normed
+from stp.models.halving import check_channels, with_norm
 from stp.models.one_step import OneStep
 
 BORDER = 2
@@ -140,7 +140,7 @@ class Model(OneStep):
         )
         upwards = [widths[-1], *channels[-2::-1]]
         self.decoder = nn.Sequential(
-            *[normed(nn.Conv2d(a, b, 1), b, nn.GELU()) for a, b in pairwise(upwards)]
+            *[with_norm(nn.Conv2d(a, b, 1), b, nn.GELU()) for a, b in pairwise(upwards)]
         )
         self.leave = nn.Conv2d(channels[0], shape[0], 1)
 

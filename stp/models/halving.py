@@ -32,7 +32,7 @@ def check_channels(channels: Any) -> None:
     require(ok, "options.channels", channels, "a list of two or more whole numbers from 1")
 
 
-def normed(convolution: nn.Module, channels: int, activation: nn.Module) -> nn.Sequential:
+def with_norm(convolution: nn.Module, channels: int, activation: nn.Module) -> nn.Sequential:
     """Append a batch norm over its channels, and an activation, to a convolution."""
     parts = {"convolution": convolution, "norm": nn.BatchNorm2d(channels), "activation": activation}
     return nn.Sequential(OrderedDict(parts))
@@ -47,8 +47,8 @@ def double_convolution(before: int, after: int, activation: Activation) -> nn.Se
         activation: function that makes an activation layer.
     """
     return nn.Sequential(
-        normed(nn.Conv2d(before, after, 3, padding=1), after, activation()),
-        normed(nn.Conv2d(after, after, 3, padding=1), after, activation()),
+        with_norm(nn.Conv2d(before, after, 3, padding=1), after, activation()),
+        with_norm(nn.Conv2d(after, after, 3, padding=1), after, activation()),
     )
 
 
@@ -60,7 +60,7 @@ def doubling(before: int, after: int, activation: Activation) -> nn.Sequential:
         after: number of channels of the output, (B, after, 2 H, 2 W).
         activation: function that makes an activation layer.
     """
-    return normed(nn.ConvTranspose2d(before, after, 2, stride=2), after, activation())
+    return with_norm(nn.ConvTranspose2d(before, after, 2, stride=2), after, activation())
 
 
 class Encoder(nn.Module):

@@ -43,9 +43,9 @@ class OneStep(ForecastModel):
 
     def parts(self, frames: Tensor, horizon: int) -> Iterator[Tensor]:
         """Yield the forecast one lead time at a time, (B, 1, C, H, W) each."""
-        return self._rolled_out(self.following, frames, horizon)
+        return self._roll_out(self.following, frames, horizon)
 
-    def _rolled_out(
+    def _roll_out(
         self, following: Callable[[Tensor], Tensor], frames: Tensor, horizon: int
     ) -> Iterator[Tensor]:
         """Apply `following` to its own forecasts repeatedly, and yield one lead time at a time."""

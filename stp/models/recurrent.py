@@ -12,7 +12,7 @@ from stp.core.options import build, require, whole
 from stp.models.model import ForecastModel
 from stp.models.padding import pad
 from stp.models.recompute import run_block
-from stp.models.repeated_convolution import mapped_kernels, using
+from stp.models.repeated_convolution import transform_kernels, using
 from stp.models.scheduled_sampling import ScheduledSampling
 
 
@@ -64,7 +64,7 @@ def remembering(
         recompute: whether to store only frames and memories for the backward pass, and recompute
             the rest of each step.
     """
-    kernels, memory = mapped_kernels(network), None
+    kernels, memory = transform_kernels(network), None
 
     def mapped_step(frame: Tensor, memory: Any) -> tuple[Any, Any]:
         with using(kernels):

@@ -332,7 +332,7 @@ Kernels = dict[RepeatedConv2d, Kernel]
 """Transformed filters by the layer whose filters they are."""
 
 
-def mapped_kernels(network: nn.Module) -> Kernels:
+def transform_kernels(network: nn.Module) -> Kernels:
     """Transform the filters of a network's `RepeatedConv2d` layers for Winograd's filtering.
 
     Inside the context manager `using`, the layers apply the result, which is faster than to apply
@@ -356,7 +356,7 @@ def using(kernels: Kernels) -> Iterator[None]:
     """Context manager: let `RepeatedConv2d` layers apply filters transformed beforehand.
 
     Args:
-        kernels: transformed filters by layer, from `mapped_kernels`; other layers are unchanged.
+        kernels: transformed filters by layer, from `transform_kernels`; other layers are unchanged.
     """
     for conv, kernel in kernels.items():
         conv.kernel = kernel

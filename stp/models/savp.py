@@ -18,10 +18,10 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrizations import spectral_norm
 
 from stp.core.options import number, require, whole
-from stp.models.cdna import Memory, Tower, check_tower, fill, shown_clips
+from stp.models.cdna import Memory, Tower, check_tower, draw_true_inputs, fill
 from stp.models.draws import generator_of, white_noise
 from stp.models.model import ForecastModel
-from stp.models.sv2p import annealed, check_annealing, divergence
+from stp.models.sv2p import annealed_weight, check_annealing, divergence
 
 LEAK = 0.2
 LARGEST = 10.0
@@ -128,7 +128,7 @@ class Discriminator(nn.Module):
 
 
 @contextmanager
-def held(module: nn.Module) -> Iterator[None]:
+def freeze_weights(module: nn.Module) -> Iterator[None]:
     """Context manager: freeze the weights of a module, which get no gradients."""
     for parameter in module.parameters():
         parameter.requires_grad_(False)
@@ -157,7 +157,7 @@ def adversarial(discriminator: nn.Module, real: Tensor, generated: Tensor) -> Te
     labels = torch.cat([logits.new_full((len(real),), SMOOTHED), logits.new_zeros(len(generated))])
     # Means over real and generated videos are added, not averaged.
     own = 2 * F.binary_cross_entropy_with_logits(logits, labels)
-    with held(discriminator):
+    with freeze_weights(discriminator):
         of_generated = discriminator(generated)
     return own + F.binary_cross_entropy_with_logits(of_generated, torch.ones_like(of_generated))
 
@@ -179,8 +179,8 @@ class Model(ForecastModel):
         kernel: side of a kernel, pixels; odd.
         all_kernels: whether all kernels have a mask. If not, as in the released code, the last
             kernel has none, and no influence.
-        sampling_k: constant k of `stp.models.cdna.shown_clips`, which sets how fast the share of
-            true frames among the inputs falls in training: below a half after k ln k iterations.
+        sampling_k: constant k of `stp.models.cdna.draw_true_inputs`, which sets how fast the share
+            of true frames among the inputs falls in training: below a half after k ln k iterations.
         latent: length of a latent vector.
         encoder_width: channels of the encoder's first layer.
         discriminator_width: channels of a discriminator's first layer.
@@ -283,7 +283,7 @@ class Model(ForecastModel):
         encoded, drawn = encoded[:, after - 1 :].float(), drawn[:, after - 1 :].float()
         truth = clip[:, after:]
         _, start, end = self.stages
-        weight = annealed(step, start, end, self.kl_weight, self.annealing)
+        weight = annealed_weight(step, start, end, self.kl_weight, self.annealing)
         total = F.l1_loss(encoded, truth) + weight * divergence(mean, log_variance)
         if self.of_encoded is not None:
             total = total + self.gan_vae_weight * adversarial(self.of_encoded, truth, encoded)
@@ -309,7 +309,9 @@ class Model(ForecastModel):
         """
         batch, steps = mean.shape[:2]
         inputs = steps - self.context
-        shown = shown_clips(step, batch, inputs, self.sampling_k, self.whole_batch).to(clip.device)
+        shown = draw_true_inputs(step, batch, inputs, self.sampling_k, self.whole_batch).to(
+            clip.device
+        )
         states: list[tuple[Tensor, Tensor] | None] = [None, None]
         memory: Memory | None = None
         outputs: list[Tensor] = []

@@ -53,7 +53,7 @@ class Inference(nn.Module):
         return self.mean(x).float(), F.relu(self.log_variance(x)).float() + LEAST_LOG_VARIANCE
 
 
-def annealed(step: int, start: int, end: int, most: float, how: str) -> float:
+def annealed_weight(step: int, start: int, end: int, most: float, how: str) -> float:
     """Compute the weight of a divergence in the loss, which grows during training.
 
     Args:
@@ -92,7 +92,7 @@ def check_annealing(stages: object, kl_weight: object, annealing: object, seed: 
         stages: iterations at which stages of the training begin; must be three whole numbers from
             0 that ascend.
         kl_weight: final weight of the divergence in the loss; must be a number from 0.
-        annealing: growth of the weight; must be ``linear`` or ``constant`` (see `annealed`).
+        annealing: growth of the weight; must be ``linear`` or ``constant`` (see `annealed_weight`).
         seed: seed of the latent variables of forecasts; must be a whole number from 0.
 
     Raises:
@@ -224,7 +224,7 @@ class Model(cdna.Model):
         if step < first:
             return self._error(clip, step, noise) + 0 * (mean.sum() + log_variance.sum())
         latent = mean + torch.exp(log_variance / 2) * noise
-        weight = annealed(step, start, end, self.kl_weight, self.annealing)
+        weight = annealed_weight(step, start, end, self.kl_weight, self.annealing)
         return self._error(clip, step, latent) + weight * divergence(mean, log_variance)
 
     def _noise(self, frames: Tensor, member: int) -> Tensor | None:

@@ -298,11 +298,11 @@ class Model(ForecastModel):
             is_seen = t < padded.shape[1]
             if is_seen and self.seen != "prior":
                 mean, log_variance = self._posterior(self.encoder(padded[:, t])[0], states)
-                drawn = self._drawn(mean, log_variance, noise(mean))
+                drawn = self._draw_latent(mean, log_variance, noise(mean))
                 z = drawn if self.seen == "drawn" else mean
             else:
                 z = prior[0] + torch.exp(prior[1] / 2) * noise(prior[0])
-            predicted = self._predicted(code, z, states)
+            predicted = self._predict_code(code, z, states)
             frame = padded[:, t] if is_seen else self.decoder(predicted, kept)
             if not is_seen:
                 outputs.append(frame)
@@ -329,13 +329,13 @@ class Model(ForecastModel):
             code, kept = encoded[t - 1][0], encoded[min(t, self._skips(self.context)) - 1][1]
             mean, log_variance = self._posterior(encoded[t][0], states)
             prior = self._prior(code, states)
-            z = self._drawn(mean, log_variance, torch.randn_like(mean))
-            predicted = self.decoder(self._predicted(code, z, states), kept)
+            z = self._draw_latent(mean, log_variance, torch.randn_like(mean))
+            predicted = self.decoder(self._predict_code(code, z, states), kept)
             total = total + F.mse_loss(predicted[..., :height, :width].float(), clip[:, t])
             total = total + self.kl_weight * divergence(mean, log_variance, *prior)
         return total
 
-    def _drawn(self, mean: Tensor, log_variance: Tensor, noise: Tensor) -> Tensor:
+    def _draw_latent(self, mean: Tensor, log_variance: Tensor, noise: Tensor) -> Tensor:
         """Draw latent vectors from normal distributions by scaling white noise, (B, n)."""
         return mean + torch.exp(log_variance * self.power) * noise
 
@@ -354,7 +354,7 @@ class Model(ForecastModel):
         (mean, log_variance), states[1] = self.prior(code, states[1])
         return mean.float(), log_variance.float()
 
-    def _predicted(self, code: Tensor, z: Tensor, states: list[State]) -> Tensor:
+    def _predict_code(self, code: Tensor, z: Tensor, states: list[State]) -> Tensor:
         (predicted,), states[2] = self.predictor(
             torch.cat([code, z.to(code.dtype)], dim=1), states[2]
         )

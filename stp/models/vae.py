@@ -91,7 +91,7 @@ class Model(OneStep):
     def parts(self, frames: Tensor, horizon: int, member: int = 0) -> Iterator[Tensor]:
         """Yield the forecast one lead time at a time, (B, 1, C, H, W) each."""
         noise = self._noise(frames, member)
-        return self._rolled_out(lambda x: self._drawn(x, noise)[0], frames, horizon)
+        return self._roll_out(lambda x: self._draw_next_frame(x, noise)[0], frames, horizon)
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
         """Mean squared error plus the divergence term of `drawn_forecast`.
@@ -123,11 +123,11 @@ class Model(OneStep):
         divergences: list[Tensor] = []
 
         def following(x: Tensor) -> Tensor:
-            predicted, divergence = self._drawn(x, torch.randn_like)
+            predicted, divergence = self._draw_next_frame(x, torch.randn_like)
             divergences.append(divergence.float())
             return predicted
 
-        forecast = torch.cat(list(self._rolled_out(following, frames, horizon)), dim=1)
+        forecast = torch.cat(list(self._roll_out(following, frames, horizon)), dim=1)
         return forecast, 2 * self.kl_weight * torch.stack(divergences).mean() / values
 
     def _noise(self, frames: Tensor, member: int) -> Noise:
@@ -137,7 +137,7 @@ class Model(OneStep):
         generators = [generator_of(clip, self.seed, member) for clip in frames]
         return lambda like: white_noise(like.shape[1:], generators)
 
-    def _drawn(self, frames: Tensor, noise: Noise) -> tuple[Tensor, Tensor]:
+    def _draw_next_frame(self, frames: Tensor, noise: Noise) -> tuple[Tensor, Tensor]:
         """(B, T_in * C, H, W) -> next frame (B, C, H, W) and divergence of each code (B,)."""
         height, width = frames.shape[-2:]
         x = at_least(frames, self.least)

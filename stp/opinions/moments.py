@@ -42,7 +42,7 @@ def p_value(
     return float(test.pvalue)
 
 
-def joined(*groups: Moments) -> Moments:
+def pool_moments(*groups: Moments) -> Moments:
     """Compute the moments of the union of several groups."""
     n = sum(group.n for group in groups)
     mean = sum(group.n * group.mean for group in groups) / n

@@ -157,7 +157,7 @@ def outliers(scores: Ratings) -> np.ndarray:
     return np.sort(rejected.index[rejected].to_numpy(dtype=str))
 
 
-def rescaled(scores: Ratings, rescaling: Rescaling) -> Ratings:
+def rescale_scores(scores: Ratings, rescaling: Rescaling) -> Ratings:
     """Rescale Z-scores linearly to 0 to 100.
 
     Args:
@@ -177,7 +177,7 @@ def opinions(ratings: Ratings, rescaling: Rescaling = "fixed", where: str = "rat
 
     Args:
         ratings: all ratings.
-        rescaling: how Z-scores become points, see `rescaled`.
+        rescaling: how Z-scores become points, see `rescale_scores`.
         where: name of the ratings, for errors.
 
     Raises:
@@ -187,7 +187,7 @@ def opinions(ratings: Ratings, rescaling: Rescaling = "fixed", where: str = "rat
     ratings.check(where)
     scores = z_scores(ratings, where)
     rejected = outliers(scores)
-    accepted = rescaled(scores.of(np.setdiff1d(scores.rater, rejected)), rescaling)
+    accepted = rescale_scores(scores.of(np.setdiff1d(scores.rater, rejected)), rescaling)
     names, mos, count = means(accepted)
     lost = np.setdiff1d(ratings.video, names)
     if len(lost):

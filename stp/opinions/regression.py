@@ -179,7 +179,7 @@ AFFINE = ("linear", "ridge", "nested")
 """Kinds whose predictions are affine functions of the features."""
 
 
-def chosen_count(
+def choose_count(
     gram: np.ndarray, training: np.ndarray, observed: np.ndarray, candidates: Sequence[int]
 ) -> int:
     """Choose the number of components of linear regression by cross-validation within training
@@ -230,7 +230,7 @@ def predict(
     """
     if kind == "nested":
         candidates = tuple(number for number in CANDIDATES if number <= count)
-        count = chosen_count(gram, training, observed, candidates)
+        count = choose_count(gram, training, observed, candidates)
         kind = "linear"
     return REGRESSIONS[kind](components(gram, training, test).first(count), observed)
 

@@ -152,10 +152,10 @@ def origin_note(cells: Iterable[StoredCell]) -> str:
 
 def note_height(figure: Figure, note: str) -> float:
     """Height in inches of a note below a figure, wrapped to the width of the figure."""
-    return 0.1 * len(_wrapped(figure, note).splitlines()) + 0.06
+    return 0.1 * len(_wrap_note(figure, note).splitlines()) + 0.06
 
 
-def _wrapped(figure: Figure, note: str) -> str:
+def _wrap_note(figure: Figure, note: str) -> str:
     return fill(note, int(figure.get_figwidth() * LETTERS_PER_INCH))
 
 
@@ -164,7 +164,7 @@ def annotate(figure: Figure, note: str) -> None:
     figure.text(
         0.5,
         0.03 / figure.get_figheight(),
-        _wrapped(figure, note),
+        _wrap_note(figure, note),
         ha="center",
         va="bottom",
         fontsize=6,

@@ -19,7 +19,7 @@ def share(part: int, whole: int) -> str:
     return f"{part:,} ({100 * part / whole:.1f} %)" if whole else f"{part:,}"
 
 
-def folded(line: str, width: int) -> str:
+def wrap_line(line: str, width: int) -> str:
     """Wrap a line at blanks; further lines are indented as far as the text after a bullet."""
     if len(line) <= width:
         return line

@@ -70,7 +70,7 @@ def _line(cells: Sequence[Text], columns: Sequence[Column], widths: Sequence[int
     return (" " * GAP).join(parts)
 
 
-def styled(columns: Sequence[Column], width: int) -> RenderableType:
+def styled_table(columns: Sequence[Column], width: int) -> RenderableType:
     """Make a table for a terminal of some width in characters."""
     parts: list[RenderableType] = []
     for block in blocks(columns, width):
@@ -92,13 +92,13 @@ def blocks(columns: Sequence[Column], width: int) -> list[list[Column]]:
     first = list(columns[:1])
     tables = [list(first)]
     for unit in units:
-        if len(tables[-1]) > 1 and _needed([*tables[-1], *unit]) > width:
+        if len(tables[-1]) > 1 and _table_width([*tables[-1], *unit]) > width:
             tables.append(list(first))
         tables[-1] += unit
     return tables
 
 
-def _needed(columns: Sequence[Column]) -> int:
+def _table_width(columns: Sequence[Column]) -> int:
     return sum(column.narrowest(index) + GAP for index, column in enumerate(columns))
 
 
@@ -151,8 +151,8 @@ def answer(columns: Sequence[Column], width: int) -> RenderableType:
     other columns are divided into several tables. Their rows are numbered, since the first column
     of a result need not identify them.
     """
-    if _needed(columns) <= width:
-        return styled(columns, width)
+    if _table_width(columns) <= width:
+        return styled_table(columns, width)
     rows = len(columns[0].cells)
     if 0 < rows <= FEW:
         names = [Text(column.heading) for column in columns]
@@ -160,14 +160,14 @@ def answer(columns: Sequence[Column], width: int) -> RenderableType:
             Column(f"row {i + 1}", False, [column.cells[i] for column in columns])
             for i in range(rows)
         ]
-        return styled([Column("column", False, names), *records], width)
+        return styled_table([Column("column", False, names), *records], width)
     same = [column for column in columns if len({cell.plain for cell in column.cells}) == 1]
     same = same[:-1] if len(same) == len(columns) else same
     rest = [column for column in columns if column not in same]
-    if _needed(rest) > width:
+    if _table_width(rest) > width:
         numbers = [Text(str(i), style="dim") for i in range(1, rows + 1)]
         rest = [Column("#", True, numbers), *rest]
-    return Group(*([_in_all_rows(same)] if same else []), styled(rest, width))
+    return Group(*([_in_all_rows(same)] if same else []), styled_table(rest, width))
 
 
 def _in_all_rows(columns: Sequence[Column]) -> Text:

@@ -55,7 +55,7 @@ class Plan:
         self.raw_folder: Path = folders["raw"]
         self.raw_mirror: Path | None = folders["mirror"]
         self.weights: Path = folders["weights"] or network_weights.FOLDER.absolute()
-        present = network_weights.present(self.weights, network_weights.declared())
+        present = network_weights.present(self.weights, network_weights.read_declared_weights())
         self.weight_files = {name: self.weights / file.file for name, file in present.items()}
         self.recipes = Recipes(config, {name: file.identity for name, file in present.items()})
         self._code = CodeOfPlan(config, source)
@@ -108,16 +108,16 @@ class Plan:
         Returns:
             the path; None for generated data, network weights and imported predictions.
         """
-        return raw_releases.registered(raw)
+        return raw_releases.config_lock_path(raw)
 
     def raw_roots(self, raw: Raw) -> list[Path]:
         """List the folders that are searched for a release's files, in order."""
         if raw.generated:
             return [self.raw_folder / raw.generated]
-        return self.given_roots
+        return self.nongenerated_roots
 
     @property
-    def given_roots(self) -> list[Path]:
+    def nongenerated_roots(self) -> list[Path]:
         """Folders that are searched for raw files that stp does not generate, in order."""
         return [self.raw_folder, *([self.raw_mirror] if self.raw_mirror else [])]
 
@@ -207,7 +207,7 @@ class Plan:
             if scores is not None
         ]
 
-    def pictured(self, dimension: str) -> list[str]:
+    def drawable_cases(self, dimension: str) -> list[str]:
         """List the tests of a dimension (one table) for which forecasts of a model are stored.
 
         Returns:

@@ -16,7 +16,7 @@ from stp.core.errors import ConfigurationError, nearest
 from stp.core.fingerprint import SOURCE_FOLDER, SourceCache, source_cache
 from stp.core.json_files import Json
 from stp.core.limits import Limits, limits, require
-from stp.core.options import shown
+from stp.core.options import format_value
 from stp.core.project import config_folder, extensions
 from stp.plan.descriptions import descriptions, summary
 from stp.plan.removed import KEYS
@@ -217,7 +217,7 @@ def read_yaml(path: Path) -> Any:
         if is_suspicious and (excess := _excess(content, limits())):
             problem, number, limit, unit = excess
             require(f"{path} {problem}", number, limit, unit)
-        return pickle.loads(_parsed(content, str(path)))
+        return pickle.loads(_parse_to_pickle(content, str(path)))
     except FileNotFoundError:
         siblings = list(map(str, path.parent.glob("*.yaml")))
         remedy = f"name an existing file; {CONFIG_FOLDER.name}/ holds the project's"
@@ -237,7 +237,7 @@ def read_yaml(path: Path) -> Any:
 
 
 @lru_cache(maxsize=1000)
-def _parsed(content: bytes, path: str) -> bytes:
+def _parse_to_pickle(content: bytes, path: str) -> bytes:
     """Parse a YAML file, and pickle the value so that each caller unpickles a copy of its own.
 
     The result is cached in this process and, for files of the project, on disk: otherwise each plan
@@ -339,8 +339,8 @@ def _problem(kind: type[Strict], problem: "ErrorDetails", where: str) -> Configu
             remedy=f"add `{keys[-1]}: ...`",
         )
     return ConfigurationError(
-        f"{where}: {name or 'the whole file'} is {shown(problem.get('input'))}",
-        expected=_expected(problem) + (f"; {keys[-1]}: {meaning}" if meaning else ""),
+        f"{where}: {name or 'the whole file'} is {format_value(problem.get('input'))}",
+        expected=_expected_text(problem) + (f"; {keys[-1]}: {meaning}" if meaning else ""),
     )
 
 
@@ -371,7 +371,7 @@ _EXPECTED = {
 """What was expected, in the words of the other messages, by the type of a problem in pydantic."""
 
 
-def _expected(problem: "ErrorDetails") -> str:
+def _expected_text(problem: "ErrorDetails") -> str:
     if problem["type"] in _EXPECTED:
         return _EXPECTED[problem["type"]].format(**problem.get("ctx", {}))
     return problem["msg"].removeprefix("Value error, ")

@@ -101,7 +101,7 @@ class Column(Strict):
         return Part(self.variable, self.threshold, self.lead, self.statistic)
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """Convention and part as text: ``csi.mean@16``, ``acc.mean@leads=1-7``."""
         lead = f"leads={self.lead}" if self.lead and "-" in self.lead else f"lead={self.lead}"
         parts = [

@@ -12,8 +12,8 @@ from stp.core.lock import (
     COUNTS,
     KNOWN_BY,
     STATED,
+    grade_evidence,
     header_of,
-    known_by,
     read_lock,
     require_agreement,
 )
@@ -21,7 +21,7 @@ from stp.core.receipts import read_receipt
 from stp.plan.manifest_types import Cell, Manifest, RawFacts
 
 
-def judged(manifest: Manifest) -> tuple[Cell, ...]:
+def cells_with_evidence(manifest: Manifest) -> tuple[Cell, ...]:
     """Complete the cells (evaluations) of a manifest with the evidence that data are official.
 
     The fields ``bytes_known_by``, ``lacking``, ``official_paper_protocol`` and ``comparable`` are
@@ -37,11 +37,11 @@ def judged(manifest: Manifest) -> tuple[Cell, ...]:
     """
     evidence = {name: _evidence(name, raw) for name, raw in manifest.raw.items()}
     return tuple(
-        _judged(cell, [evidence[name] for name in cell.bytes_of]) for cell in manifest.cells
+        _with_evidence(cell, [evidence[name] for name in cell.bytes_of]) for cell in manifest.cells
     )
 
 
-def _judged(cell: Cell, evidence: list[tuple[str | None, str]]) -> Cell:
+def _with_evidence(cell: Cell, evidence: list[tuple[str | None, str]]) -> Cell:
     levels = [level for level, _ in evidence if level is not None]
     weakest = max(levels, key=KNOWN_BY.index) if levels and len(levels) == len(evidence) else None
     comparable = cell.follows_paper and weakest not in (None, STATED)
@@ -86,4 +86,4 @@ def _evidence(name: str, raw: RawFacts) -> tuple[str | None, str]:
         require_agreement(lock, path, raw.files, registered)
     receipt = read_receipt(Path(raw.data))
     prepared = (receipt.extras.get("clips") if receipt else None) or {}
-    return known_by(lock, raw.files, registered, raw.clips, prepared), lacking
+    return grade_evidence(lock, raw.files, registered, raw.clips, prepared), lacking

@@ -17,7 +17,7 @@ from stp.plan.manifest_types import Cell
 SUMS = "cluster_sums.parquet"
 
 
-def counted_once(cells: Sequence[Cell]) -> tuple[Cell, ...]:
+def drop_equal_seeds(cells: Sequence[Cell]) -> tuple[Cell, ...]:
     """Keep one of several cells (evaluations) that differ only in the seed and predict the same.
 
     The kept cell gets a note for tables.

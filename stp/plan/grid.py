@@ -16,13 +16,13 @@ from stp.plan.checked_config import Strict
 from stp.plan.setting import setting_name
 
 
-def _listed(value: object) -> list[object] | tuple[object, ...]:
+def _as_list(value: object) -> list[object] | tuple[object, ...]:
     return value if isinstance(value, list | tuple) else (value,)
 
 
 Names = Annotated[
     tuple[str, ...],
-    BeforeValidator(_listed, json_schema_input_type=str | tuple[str, ...]),
+    BeforeValidator(_as_list, json_schema_input_type=str | tuple[str, ...]),
     Field(min_length=1),
 ]
 """One name, or a list of names."""
@@ -30,7 +30,7 @@ Number = Annotated[int, Field(ge=1)]
 FromTwo = Annotated[int, Field(ge=2)]
 Numbers = Annotated[
     tuple[Number | None, ...],
-    BeforeValidator(_listed, json_schema_input_type=Number | None | tuple[Number | None, ...]),
+    BeforeValidator(_as_list, json_schema_input_type=Number | None | tuple[Number | None, ...]),
     Field(min_length=1),
 ]
 """One number from 1, or a list; null for an unset value."""
@@ -61,7 +61,7 @@ class Settings(Strict):
     observe: Annotated[
         tuple[FromTwo | None, ...],
         BeforeValidator(
-            _listed, json_schema_input_type=FromTwo | None | tuple[FromTwo | None, ...]
+            _as_list, json_schema_input_type=FromTwo | None | tuple[FromTwo | None, ...]
         ),
         Field(min_length=1),
     ] = (None,)
@@ -222,7 +222,7 @@ class Grid(Strict):
                     f"{where}.without.{number} matches no combination of its grid",
                     expected=f"some of {_some(cases)}",
                 )
-            cases = [case for case in _narrowed(cases, out) if case.models]
+            cases = [case for case in _exclude_models(cases, out) if case.models]
         if not cases:
             raise ConfigurationError(
                 f"{where}: `without` leaves no combination of the grid",
@@ -230,7 +230,7 @@ class Grid(Strict):
         return cases
 
 
-def _narrowed(cases: Iterable[Case], out: Combinations) -> Iterator[Case]:
+def _exclude_models(cases: Iterable[Case], out: Combinations) -> Iterator[Case]:
     for case in cases:
         yield Case(**{**vars(case), "models": out.out_of(case)})
 

@@ -17,10 +17,10 @@ from stp.core.json_files import Json
 from stp.core.receipts import require_receipt
 from stp.plan.cell_key import CellKey
 from stp.plan.column import Column, Part, by_name
-from stp.plan.data_origin import judged
-from stp.plan.equal_seeds import counted_once
+from stp.plan.data_origin import cells_with_evidence
+from stp.plan.equal_seeds import drop_equal_seeds
 from stp.plan.manifest_types import Cell, Manifest, Names, StoredCell, TableColumns
-from stp.plan.score_notes import noted
+from stp.plan.score_notes import with_score_note
 from stp.plan.setting import ROBUSTNESS, people_case, setting_of
 
 ORIGIN_FIELDS = (
@@ -73,8 +73,8 @@ def load_manifest(path: Path) -> Manifest:
                 expected="one score artefact for each cell",
                 remedy=remedy,
             )
-    cells = tuple(noted(cell) for cell in judged(manifest))
-    return replace(manifest, cells=counted_once(cells))
+    cells = tuple(with_score_note(cell) for cell in cells_with_evidence(manifest))
+    return replace(manifest, cells=drop_equal_seeds(cells))
 
 
 def manifest_digest(path: Path) -> str:
@@ -160,7 +160,7 @@ def describe(key: CellKey) -> str:
     return ", ".join(f"{name} {value}" for name, value in vars(key).items() if value is not None)
 
 
-def stored_of(manifest: Manifest, cell: Cell) -> list[tuple[str, Part]]:
+def stored_values(manifest: Manifest, cell: Cell) -> list[tuple[str, Part]]:
     """List all values stored for a cell (one model in one test), also those that no table shows.
 
     Returns:

@@ -327,7 +327,7 @@ class _Cells:
             statistic=statistic if samples > 1 else None,
             kept=artefacts.keep,
             clusters=plan.recipes.prepare(cell.tested_on).options.get("clusters"),
-            calibrated=self._calibrated(cell),
+            calibrated=self._calibration_text(cell),
             external=is_external,
             reference=model.reference if is_external else None,
             training=model.training if is_external else None,
@@ -342,7 +342,7 @@ class _Cells:
             return scale
         return "stand-in" if source == "synthetic" else "changed paper"
 
-    def _calibrated(self, cell: CellKey) -> str:
+    def _calibration_text(self, cell: CellKey) -> str:
         """Data and variant of a calibration, in words; empty for other models."""
         model = self.plan.config.models[cell.model]
         if model.fit != "calibrate":
@@ -368,12 +368,12 @@ def published_names(config: configuration.Config) -> Names:
             f"{name}:{variant}": printed
             for name, model in config.models.items()
             for variant, entry in model.variants.items()
-            if (printed := _printed_variant(model, entry))
+            if (printed := _published_variant_name(model, entry))
         },
     )
 
 
-def _printed_variant(model: Model, variant: Variant) -> str | None:
+def _published_variant_name(model: Model, variant: Variant) -> str | None:
     """Name of a variant in the paper; None if the paper does not have it."""
     if variant.is_given:
         return variant.published_name or model.published_name or model.title

@@ -251,7 +251,7 @@ def with_definitions(
     return metrics
 
 
-def declared(name: str, where: str) -> tuple[Metric, Convention]:
+def read_convention(name: str, where: str) -> tuple[Metric, Convention]:
     """Read a convention (such as ``ssim.range2``) and its metric from the configuration.
 
     Args:
@@ -345,7 +345,7 @@ def _functions(source: Path) -> Functions:
     cached = source_cache(SOURCE_FOLDER, "functions", Path(__file__))
     try:
         analysis = cached.get(
-            source.name, source.read_bytes(), lambda text: {"functions": _parsed(text)}
+            source.name, source.read_bytes(), lambda text: {"functions": _parse_functions(text)}
         )
     except (SyntaxError, ValueError) as error:
         raise not_python(source, error) from None
@@ -358,7 +358,7 @@ def _functions(source: Path) -> Functions:
     }
 
 
-def _parsed(text: bytes) -> Functions:
+def _parse_functions(text: bytes) -> Functions:
     tree = ast.parse(text)
     aliases = {
         node.targets[0].id: node.value

@@ -52,7 +52,7 @@ def network(config: Config, model: str, dataset: str) -> Json:
     return {**network, "precision": recipe["train"].get("precision", "float32")}
 
 
-def made_from(config: Config, model: str, dataset: str) -> str:
+def describe_network(config: Config, model: str, dataset: str) -> str:
     """Describe network and code as JSON; if the text changes, a measurement is outdated.
 
     Args:

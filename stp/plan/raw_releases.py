@@ -40,10 +40,10 @@ class Raws:
         dataset = self.config.datasets[name]
         release = dataset.releases[dataset.release]
         where = f"{self.config.declared[name]}: releases.{dataset.release}"
-        self._raws[name] = self._released(name, dataset.release, release, where)
+        self._raws[name] = self._make_raw(name, dataset.release, release, where)
         return self._raws[name]
 
-    def _released(self, name: str, title: str, release: Release, where: str) -> Raw:
+    def _make_raw(self, name: str, title: str, release: Release, where: str) -> Raw:
         reads: dict[str, str] = {}
         if release.generator:
             code = self.code.of(named_modules.generator(release.generator))
@@ -78,12 +78,12 @@ class Raws:
             where = f"config/models/{model}.yaml: archives"
             configuration.check_known(dataset, archives, "dataset", where)
             configuration.check_known(release, archives[dataset], "release", f"{where}.{dataset}")
-            self._archives[name, release] = self._released(
+            self._archives[name, release] = self._make_raw(
                 name, release, archives[dataset][release], f"{where}.{dataset}.{release}"
             )
         return self._archives[name, release]
 
-    def given_weights(self, model: str, dataset: str) -> Raw | None:
+    def pretrained_weights(self, model: str, dataset: str) -> Raw | None:
         """The file of pretrained weights of a model for a dataset; None without one.
 
         The file is identified by its SHA-256.
@@ -138,7 +138,7 @@ class Raws:
         )
 
 
-def registered(raw: Raw) -> Path | None:
+def config_lock_path(raw: Raw) -> Path | None:
     """Path of the file in config/ with the checksums that raw files of a release should have.
 
     The file need not exist.

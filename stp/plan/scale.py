@@ -111,7 +111,7 @@ RESERVED = ("main", "plan", "raw", "store", "system", "tables", "temp", "weights
 """Names that no scale may have: other folders of results, and schemas of DuckDB."""
 
 
-def _unreserved(name: str) -> str:
+def _check_not_reserved(name: str) -> str:
     if name in RESERVED:
         raise ValueError(f"{name} is reserved, as are {', '.join(RESERVED)}")
     return name
@@ -143,7 +143,9 @@ class Scale(Strict):
         runtime: settings of this machine, which change no result.
     """
 
-    scale: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$"), AfterValidator(_unreserved)]
+    scale: Annotated[
+        str, Field(pattern="^[a-z0-9][a-z0-9-]*$"), AfterValidator(_check_not_reserved)
+    ]
     suite: str = ""
     seeds: tuple[int, ...] = Field((0,), min_length=1)
     paths: Paths = Paths()

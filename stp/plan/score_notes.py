@@ -12,7 +12,7 @@ from stp.options.score import NOTE
 from stp.plan.manifest_types import Cell
 
 
-def noted(cell: Cell) -> Cell:
+def with_score_note(cell: Cell) -> Cell:
     """Add a note on its predictions to a cell (one model in one test), for tables.
 
     The number of forecasts of each clip that were scored is added too.

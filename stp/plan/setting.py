@@ -25,7 +25,7 @@ def current_name(name: str) -> str:
     return name.replace(",", JOINT)
 
 
-def joined(*parts: str) -> str:
+def join_parts(*parts: str) -> str:
     """Join the parts of the name of a setting or variant: ``default+lead-5``."""
     return JOINT.join(parts)
 
@@ -37,7 +37,7 @@ def parts_of_name(name: str) -> list[str]:
 
 def setting_name(setting: Mapping[str, int]) -> str:
     """The name of a setting in a path, such as ``horizon-30+interval-2``."""
-    return joined(*(f"{key}-{value}" for key, value in sorted(setting.items())))
+    return join_parts(*(f"{key}-{value}" for key, value in sorted(setting.items())))
 
 
 def setting_of(name: str) -> dict[str, int]:

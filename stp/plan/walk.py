@@ -38,13 +38,13 @@ from stp.plan.model_options import check_model_options, check_options
 from stp.plan.raw_releases import Raws
 from stp.plan.recipe_records import NetworkRecipe, PredictRecipe, TrainRecipe
 from stp.plan.recipes import Recipes
-from stp.plan.setting import check_path, joined, setting_name, setting_of
+from stp.plan.setting import check_path, join_parts, setting_name, setting_of
 from stp.tasks.task import Task
 
 
 def variant_name(variant: str, lead: int | None) -> str:
     """Name of a variant in the path of a trained model; with one lead time: ``default+lead-5``."""
-    return variant if lead is None else joined(variant, f"lead-{lead}")
+    return variant if lead is None else join_parts(variant, f"lead-{lead}")
 
 
 class _Forecasts(NamedTuple):
@@ -206,7 +206,7 @@ class Walk:
         parts = [part for part in (subset, variant) if part not in ("all", "default")]
         parts += [] if lead is None else [f"lead {lead}"]
         label = ", ".join([f"{model} on {name}", *parts])
-        kind, weights = self.recipes.samples(name), self.raws.given_weights(model, name)
+        kind, weights = self.recipes.samples(name), self.raws.pretrained_weights(model, name)
         fit = kind.fits[recipe.fit]
         self._check_options(kind, model, recipe, label)
         chosen, virtual = self._training_modules(recipe, name, variant), self._virtual(name)
@@ -346,7 +346,7 @@ class Walk:
         )  # fmt: skip
         check_options(kind.predict_options, recipe.predict, f"prediction of {cell}")
         self._check_options(kind, cell.model, recipe, str(cell))
-        released = None if models else self.raws.given_weights(cell.model, cell.trained_on)
+        released = None if models else self.raws.pretrained_weights(cell.model, cell.trained_on)
         sources |= {WEIGHTS: released} if released else {}
         entry, scoring_core = self.config.models[cell.model], kind.cores.rollout
         modules, features = self._code_of(kind, cell.model), {}

@@ -128,7 +128,7 @@ class State(NamedTuple):
     sha256: str = ""
 
 
-def declared(path: Path = DECLARED) -> dict[str, Network]:
+def read_declared_weights(path: Path = DECLARED) -> dict[str, Network]:
     """Read the declared weights, by the name of the network.
 
     Raises:

@@ -77,7 +77,7 @@ def open_forecasts(path: Path, names: Mapping[str, str]) -> xr.Dataset:
             calendar; lead times have no unit or are repeated; or start, lead time and valid time
             contradict each other.
     """
-    opened = _opened(path)
+    opened = _open_file(path)
     name_of: dict[str, str] = {}
     for role, usual in KNOWN.items():
         candidates = (names[role],) if role in names else usual
@@ -243,7 +243,7 @@ def _which(path: Path, opened: xr.Dataset, role: str, names: tuple[str, ...]) ->
     )
 
 
-def _opened(path: Path) -> xr.Dataset:
+def _open_file(path: Path) -> xr.Dataset:
     """Open a file and decode its times, without reading fields."""
     is_grib = path.suffix in GRIB
     if is_grib and "cfgrib" not in xr.backends.list_engines():
@@ -255,7 +255,7 @@ def _opened(path: Path) -> xr.Dataset:
     try:
         return _grib(path) if is_grib else open_fields(path)
     except DAMAGE as error:
-        raise damaged(path, error) from error
+        raise damage_error(path, error) from error
 
 
 def _grib(path: Path) -> xr.Dataset:
@@ -297,7 +297,7 @@ def own_levels(name: str) -> str:
     return f"levels of {name}"
 
 
-def damaged(path: Path, error: BaseException) -> StpError:
+def damage_error(path: Path, error: BaseException) -> StpError:
     """Make the error about a file that cannot be read."""
     return StpError(
         f"{path}: cannot be read ({error or type(error).__name__})",

@@ -106,9 +106,9 @@ def run(job: Job) -> Extras:
         "scenarios": len(scenarios),
         "moments": scenarios.looked_at,
         "episodes": len(np.unique(scenarios.episode)),
-        "people": int(scenarios.followed.sum()),
+        "people": int(scenarios.has_future.sum()),
         # The next two are 0 except in strict-relaxed, which admits people seen for a part only.
-        "neighbours": int((scenarios.present & ~scenarios.followed).sum()),
+        "neighbours": int((scenarios.present & ~scenarios.has_future).sum()),
         "left_out": 0 if scenarios.left_out is None else int(scenarios.left_out.sum()),
         "samples": options.samples,
         "lead_times": recipe["lead_times"],
@@ -151,7 +151,7 @@ def _draw(
     arguments = (scenarios, steps, parameters, place.obstacles)
     prediction = module.predict(*arguments)
     density = None if isinstance(prediction, np.ndarray) else prediction
-    points = densities.stated(prediction, scenarios, steps, module)
+    points = densities.to_positions(prediction, scenarios, steps, module)
     if points.ndim == 5:
         if len(points) != options.samples:
             raise StpError(
@@ -163,13 +163,13 @@ def _draw(
         return points[None], density
     if hasattr(module, "draw"):
         drawn = module.draw(*arguments, options.samples, options.seed)
-        return densities.stated(drawn, scenarios, steps, module), density
+        return densities.to_positions(drawn, scenarios, steps, module), density
     shape = (options.samples, steps, 2)
     jitter = noise.normal(scenarios, shape, options.seed, noise.JITTER)
     jitter = options.jitter * scenarios.dt * np.moveaxis(jitter, 2, 0)
     return np.stack(
         [
-            densities.stated(module.predict(*arguments, moved), scenarios, steps, module)
+            densities.to_positions(module.predict(*arguments, moved), scenarios, steps, module)
             for moved in jitter
         ]
     ), density

@@ -70,7 +70,7 @@ def require_clusters(value: object) -> None:
     require(ok, "clusters", value, "recording, or block-60s or another number of seconds")
 
 
-def cut(
+def cut_windows(
     drives: Iterable[Drive],
     strides: Mapping[str, int],
     span: int,

@@ -365,10 +365,10 @@ class _Context:
             assert isinstance(array, zarr.Array)
             self.writer = RowWriter(array, create=False)
         self.writer.write(start, frames)
-        return _described(number, frames, note, lost)
+        return _piece_statistics(number, frames, note, lost)
 
 
-def _described(
+def _piece_statistics(
     number: int, frames: np.ndarray, note: Any, lost: np.ndarray | None = None
 ) -> StoredPiece:
     """Statistics of the frames of a piece; ``lost`` masks NaN, if there are any."""

@@ -35,7 +35,7 @@ def open_array(
         # Without locks, which some shared file systems do not have: nobody writes to raw files.
         file = h5py.File(path, "r", locking=False)
     except DAMAGE as error:
-        raise _damaged(path, "it", error) from error
+        raise _damage_error(path, "it", error) from error
     try:
         yield _get(file, path, name, ndim, dtypes)
     finally:
@@ -52,7 +52,7 @@ def read(dataset: h5py.Dataset, selection: Any, path: Path) -> np.ndarray:
     try:
         return np.asarray(dataset[selection])
     except (*DAMAGE, MemoryError) as error:
-        raise _damaged(path, str(dataset.name), error) from error
+        raise _damage_error(path, str(dataset.name), error) from error
 
 
 def _get(
@@ -71,7 +71,7 @@ def _get(
         shape, dtype = item.shape, item.dtype
         is_elsewhere = item.is_virtual or item.external or item.file.filename != file.filename
     except DAMAGE as error:
-        raise _damaged(path, name, error) from error
+        raise _damage_error(path, name, error) from error
     if is_elsewhere:
         raise StpError(
             f"{path}: the values of {name} are in other files",
@@ -89,5 +89,5 @@ def _get(
     return item
 
 
-def _damaged(path: Path, part: str, error: BaseException) -> StpError:
+def _damage_error(path: Path, part: str, error: BaseException) -> StpError:
     return RawFileError(path, f"{part} cannot be read as HDF5 ({error})")

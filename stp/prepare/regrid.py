@@ -27,8 +27,8 @@ def box_mean(
     Returns:
         means, float64 (T, new_lat, new_lon), NaN where no old box has a value.
     """
-    rows = _shared(np.sin(np.deg2rad(_edges(new_lat))), np.sin(np.deg2rad(_edges(lat))))
-    columns = _shared(_edges(new_lon), _edges(lon)).T
+    rows = _overlap_lengths(np.sin(np.deg2rad(_edges(new_lat))), np.sin(np.deg2rad(_edges(lat))))
+    columns = _overlap_lengths(_edges(new_lon), _edges(lon)).T
     valid = np.isfinite(field)
     total = rows @ np.where(valid, field, 0.0).astype(np.float64) @ columns
     weight = rows @ valid.astype(np.float64) @ columns
@@ -42,7 +42,7 @@ def _edges(centres: np.ndarray) -> np.ndarray:
     return np.stack([values - half, values + half], axis=1)
 
 
-def _shared(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _overlap_lengths(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Length of the intersection of each interval of `a` with each of `b`, (len(a), len(b))."""
     low = np.maximum(a[:, None, 0], b[None, :, 0])
     return np.maximum(np.minimum(a[:, None, 1], b[None, :, 1]) - low, 0)

@@ -92,7 +92,7 @@ def records(
             length = _length(head, name, offset - start)
             following = offset + 16 + length
             if following > stop:
-                raise _damaged(name, offset - start, f"{following - stop} bytes are missing")
+                raise _damage_error(name, offset - start, f"{following - stop} bytes are missing")
             yield Record(offset, length)
             offset = following
 
@@ -110,10 +110,10 @@ def read_record(path: Path, record: Record, name: str | None = None) -> bytes:
     if len(content) < 16 + record.bytes or _length(content[:12], name, record.offset) != (
         record.bytes
     ):
-        raise _damaged(name, record.offset, "it ends too early")
+        raise _damage_error(name, record.offset, "it ends too early")
     data = content[12:-4]
     if masked_crc32c(data) != struct.unpack("<I", content[-4:])[0]:
-        raise _damaged(name, record.offset, "its checksum does not match")
+        raise _damage_error(name, record.offset, "its checksum does not match")
     return data
 
 
@@ -172,7 +172,7 @@ def example(data: bytes, name: str) -> Features:
     Raises:
         StpError: the data are not an Example.
     """
-    return _features(_parsed("Example", data, name).features, name)
+    return _features(_parse_message("Example", data, name).features, name)
 
 
 def sequence_example(data: bytes, name: str) -> tuple[Features, dict[str, list[Feature]]]:
@@ -188,7 +188,7 @@ def sequence_example(data: bytes, name: str) -> tuple[Features, dict[str, list[F
     Raises:
         StpError: the data are not a SequenceExample.
     """
-    message = _parsed("SequenceExample", data, name)
+    message = _parse_message("SequenceExample", data, name)
     lists = {
         key: [Feature(each, f"{name}: {key}[{i}]") for i, each in enumerate(values.feature)]
         for key, values in message.feature_lists.feature_list.items()
@@ -215,7 +215,7 @@ def _features(features: Any, name: str) -> Features:
     return {key: Feature(value, f"{name}: {key}") for key, value in features.feature.items()}
 
 
-def _parsed(kind: str, data: bytes, name: str) -> Any:
+def _parse_message(kind: str, data: bytes, name: str) -> Any:
     try:
         return _messages()[kind].FromString(data)
     except DecodeError as error:
@@ -248,14 +248,14 @@ def _open(path: Path, name: str) -> BinaryIO:
 
 def _length(head: bytes, name: str, offset: int) -> int:
     if len(head) < 12:
-        raise _damaged(name, offset, "it ends too early")
+        raise _damage_error(name, offset, "it ends too early")
     length, crc = struct.unpack("<QI", head)
     if masked_crc32c(head[:8]) != crc:
-        raise _damaged(name, offset, "the checksum of its length is wrong")
+        raise _damage_error(name, offset, "the checksum of its length is wrong")
     return int(length)
 
 
-def _damaged(name: str, offset: int, how: str) -> StpError:
+def _damage_error(name: str, offset: int, how: str) -> StpError:
     return RawFileError(
         name,
         f"damaged TFRecord at byte {offset}: {how}",

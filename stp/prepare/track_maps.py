@@ -227,7 +227,7 @@ def absurd(goals: np.ndarray, position: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.norm(beyond, axis=1) > FAR)
 
 
-def covered(obstacles: Obstacles, position: np.ndarray) -> np.ndarray:
+def obstacle_mask(obstacles: Obstacles, position: np.ndarray) -> np.ndarray:
     """Mask of the detections that are on an obstacle, (R,).
 
     Args:
@@ -257,7 +257,7 @@ def check_covered(obstacles: Obstacles, position: np.ndarray, name: str) -> int:
     Raises:
         StpError: more than half of the detections are on an obstacle.
     """
-    count = int(covered(obstacles, position).sum())
+    count = int(obstacle_mask(obstacles, position).sum())
     if count > len(position) / 2:
         raise StpError(
             f"{name}: obstacles cover {count} of {len(position)} detections",

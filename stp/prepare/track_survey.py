@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from stp.options.protocols import PROTOCOLS
-from stp.tracks.gaps import filled
+from stp.tracks.gaps import fill_gaps
 from stp.tracks.prepared import PreparedTracks
 from stp.tracks.scenarios import extract
 from stp.tracks.tracks import Tracks
@@ -46,7 +46,7 @@ def survey(
     return {
         protocol: {
             part: _part(data, part, protocol, observe, predict)
-            for part in data.filled_parts(protocol)
+            for part in data.nonempty_parts(protocol)
         }
         for protocol in protocols
     }
@@ -69,7 +69,7 @@ def _part(
         "moments": scenarios.looked_at,
         "scenarios": len(scenarios),
         "episodes": len(np.unique(scenarios.episode)),
-        "people": int(scenarios.followed.sum()),
+        "people": int(scenarios.has_future.sum()),
         "left_out": {reason: count for reason, count in counts.items() if count},
     }
 
@@ -79,7 +79,7 @@ def _reasons(
 ) -> np.ndarray:
     """Index of the reason why each moment is not a scenario, (starts,)."""
     step = tracks.step
-    whole = filled(tracks)
+    whole = fill_gaps(tracks)
     present, comes, leaves = (np.zeros(len(starts), np.int64) for _ in range(3))
     for rows in whole.people().values():
         frame = whole.frame[rows]

@@ -104,7 +104,7 @@ def of(tracks: Tracks) -> Variant:
     return Variant(len(tracks), len(np.unique(tracks.person)), step)
 
 
-def named(variant: Variant, sha256: str = "") -> str:
+def version_title(variant: Variant, sha256: str = "") -> str:
     """Look up the title of a known version of a raw file, by its checksum or its counts.
 
     Args:
@@ -139,9 +139,9 @@ def check(tracks: Tracks, expected: Variant, name: str, sha256: str = "") -> Non
     variant = of(tracks)
     if variant == expected:
         return
-    title = named(expected)
+    title = version_title(expected)
     raise StpError(
-        f"{name}: {variant}, which is {named(variant, sha256) or 'no known version'}",
+        f"{name}: {variant}, which is {version_title(variant, sha256) or 'no known version'}",
         expected=f"{expected}" + (f", which is {title}" if title else ""),
         remedy="declare it as a dataset of its own, with its own step and dt",
     )

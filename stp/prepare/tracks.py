@@ -27,7 +27,7 @@ from stp.tracks.tracks import (
     check_moving,
     check_speed,
     count_people,
-    joined,
+    join_recordings,
     jumps,
     together,
     without,
@@ -150,16 +150,16 @@ def run(job: Job) -> Extras:
     raw = RawFiles(job.inputs["raw"], job.runtime["raw_roots"])
     names = options.recordings(raw.names)
     parts, read, excluded = [], [], []
-    recordings = grouped(names, options.recording)
+    recordings = group_files(names, options.recording)
     for number_of, (title, members) in enumerate(recordings.items(), start=1):
         recording = read_recording([raw.find(name) for name in members], options)
         sha256 = raw.checksums()[members[0]] if len(members) == 1 else ""
-        part, people = _checked(recording.tracks, options, title, sha256)
+        part, people = _usable_tracks(recording.tracks, options, title, sha256)
         parts.append(part)
         read.append(recording)
         excluded += people
         job.report("recordings read", number_of, len(recordings))
-    tracks = joined(parts)
+    tracks = join_recordings(parts)
     check_moving(tracks.decimated(options.decimate), ", ".join(names))
     sparse = [
         f"{title}: {who}"
@@ -185,7 +185,7 @@ def run(job: Job) -> Extras:
         covered = maps.check_covered(obstacles, tracks.position, map_names)
     data = prepared.PreparedTracks(tracks, obstacles, about, goals, surface)
     scenarios = survey(data, observe=recipe["context"], predict=recipe["horizon"])
-    in_both, of_test = data.shared_people()
+    in_both, of_test = data.count_shared_people()
     prepared.write(job.out, tracks, obstacles, about, goals, surface)
     return {
         "rows": sum(recording.rows for recording in read),
@@ -209,7 +209,7 @@ def run(job: Job) -> Extras:
     }
 
 
-def _checked(
+def _usable_tracks(
     tracks: Tracks, options: TracksOptions, name: str, sha256: str
 ) -> tuple[Tracks, list[str]]:
     """The detections to use, and the people left out with the reason."""
@@ -221,7 +221,7 @@ def _checked(
             check_speed(kept, name, options.fastest)
             return tracks, []
     except StpError as error:
-        copies = variants.named(variants.of(tracks), sha256)
+        copies = variants.version_title(variants.of(tracks), sha256)
         if not copies:
             raise
         raise StpError(
@@ -242,7 +242,7 @@ MOST_NAMED = 100
 """Maximum number of people named in a receipt; all are counted."""
 
 
-def grouped(names: Sequence[str], recording: str) -> dict[str, list[str]]:
+def group_files(names: Sequence[str], recording: str) -> dict[str, list[str]]:
     """Group the raw files of tracks into recordings.
 
     Args:

@@ -124,7 +124,7 @@ def decode_film(path: Path, stop: int | None = None, step: int = 1) -> Iterator[
             if not number:
                 raise ValueError("no frames")
     except DAMAGE as error:
-        raise damaged(path, error) from error
+        raise decoding_error(path, error) from error
 
 
 def check_frame(
@@ -211,7 +211,7 @@ def decode_grey(file: Path | BinaryIO, name: str) -> np.ndarray:
             raise ValueError("no frames")
         return np.stack(frames)  # raises ValueError for different sizes
     except DAMAGE as error:
-        raise damaged(name, error) from error
+        raise decoding_error(name, error) from error
 
 
 _STRETCH = np.clip(np.rint((np.arange(256) - 16) * (255 / 219)), 0, 255).astype(np.uint8)
@@ -257,7 +257,7 @@ def _matroska_bytes(path: Path) -> int:
     return 0
 
 
-def damaged(name: object, error: BaseException) -> StpError:
+def decoding_error(name: object, error: BaseException) -> StpError:
     """Make the error about a video that cannot be decoded."""
     return StpError(
         f"{name}: cannot be decoded ({error})",

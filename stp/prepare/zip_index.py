@@ -52,7 +52,7 @@ def entries(path: Path) -> Iterator[tuple[str, Entry]]:
             file.seek(start)
             yield from _central(file, number, size)
     except (OSError, ValueError, OverflowError, struct.error) as error:
-        raise _damaged(path, str(error)) from error
+        raise _damage_error(path, str(error)) from error
 
 
 def read_entry(path: Path, entry: Entry, name: str) -> bytes:
@@ -88,7 +88,7 @@ def read_entry(path: Path, entry: Entry, name: str) -> bytes:
             raise ValueError("its checksum is not that of its bytes")
         return content
     except (OSError, ValueError, OverflowError, struct.error, zlib.error) as error:
-        raise _damaged(path, f"{name}: {error}") from error
+        raise _damage_error(path, f"{name}: {error}") from error
 
 
 def _end(file: BinaryIO) -> tuple[int, int, int]:
@@ -163,5 +163,5 @@ def _large(extra: bytes, plain: int, packed: int, offset: int) -> tuple[int, int
     return values[0], values[1], values[2]
 
 
-def _damaged(path: Path, how: str) -> StpError:
+def _damage_error(path: Path, how: str) -> StpError:
     return RawFileError(path, f"damaged archive ({how})")

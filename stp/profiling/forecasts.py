@@ -53,7 +53,7 @@ def parts(model: nn.Module, context: int, horizon: int) -> Parts:
         horizon: number of lead times T_out.
     """
     if isinstance(model, mcvd.Model):
-        return _sampled(model, horizon)
+        return _diffusion_parts(model, horizon)
 
     def evaluate(frames: Tensor, _: Any) -> Tensor:
         forecast: Tensor = model(frames, horizon)
@@ -105,7 +105,7 @@ class Sampled:
         return self.evaluations
 
 
-def _sampled(model: mcvd.Model, horizon: int) -> Parts:
+def _diffusion_parts(model: mcvd.Model, horizon: int) -> Parts:
     def context(frames: Tensor) -> Any:
         return list(model.network.modulations(pad(frames, model.multiple).flatten(1, 2)))
 

@@ -17,7 +17,7 @@ from stp.models.model import ForecastModel
 from stp.profiling import memory
 from stp.profiling.forecasts import Parts, Sampled, parts
 from stp.profiling.size import Size, size
-from stp.profiling.timing import Laps, Timing, timed
+from stp.profiling.timing import Laps, Timing, time_repetitions
 
 DEVICES = ("auto", "cpu", "cuda")
 SHORT = 4
@@ -174,10 +174,10 @@ class _Forecasts:
         """Durations of evaluations and forecasts; see `measure`."""
         durations: Json = {}
         if self.parts.sampler is None:  # one call is the forecast
-            forecast, basis = self._timed("forecast"), "measured"
+            forecast, basis = self._time_forecast("forecast"), "measured"
             evaluation = forecast.times(1 / self.parts.together)
         else:
-            context, evaluation, forecast, basis = self._sampled(self.parts.sampler)
+            context, evaluation, forecast, basis = self._time_sampler(self.parts.sampler)
             durations["context"] = asdict(context)
         batch = len(self.frames)
         durations["evaluation"] = {
@@ -193,12 +193,12 @@ class _Forecasts:
         }
         return durations
 
-    def _sampled(self, sampler: Sampled) -> tuple[Timing, Timing, Timing, str]:
+    def _time_sampler(self, sampler: Sampled) -> tuple[Timing, Timing, Timing, str]:
         """Time the evaluations in short forecasts, and also whole forecasts if these are fast."""
         few = sampler.shorten(SHORT)
         laps = Laps(sampler.network, self.wait)
         with laps.watching():
-            timed(
+            time_repetitions(
                 lambda: laps.lap(self.evaluate),
                 self.wait,
                 self.seconds,
@@ -208,7 +208,7 @@ class _Forecasts:
         context, evaluation, step = map(Timing.of, (laps.before, laps.inside, laps.between))
         count = sampler.restore()
         if context.median + count * step.median <= self.seconds:
-            return context, evaluation, self._timed("forecast"), "measured"
+            return context, evaluation, self._time_forecast("forecast"), "measured"
         whole_forecast = Timing(
             context.median + count * step.median,
             context.low + count * step.low,
@@ -220,8 +220,8 @@ class _Forecasts:
         )
         return context, evaluation, whole_forecast, basis
 
-    def _timed(self, what: str) -> Timing:
-        return timed(self.evaluate, self.wait, self.seconds, what, self.report)
+    def _time_forecast(self, what: str) -> Timing:
+        return time_repetitions(self.evaluate, self.wait, self.seconds, what, self.report)
 
 
 def _least(recipe: Json, batch: int, counted: Size) -> int:
@@ -231,7 +231,7 @@ def _least(recipe: Json, batch: int, counted: Size) -> int:
         clip = torch.empty(batch, recipe["context"] + recipe["horizon"], *recipe["shape"])
     model.begin_epoch(0)
     try:
-        bytes_kept = memory.kept_for_backward(model, lambda: model.loss(clip, 0))
+        bytes_kept = memory.activation_bytes(model, lambda: model.loss(clip, 0))
     except RuntimeError:  # the loss reads values of tensors, which meta tensors lack
         bytes_kept = 0
     return 4 * 4 * counted.parameters + bytes_kept

@@ -57,7 +57,7 @@ def process_peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def kept_for_backward(model: nn.Module, loss: Callable[[], Tensor]) -> int:
+def activation_bytes(model: nn.Module, loss: Callable[[], Tensor]) -> int:
     """Memory of the activations that are kept from a loss until its backward pass, in bytes.
 
     With the weights, gradients and moments of the optimiser, it is the least memory of a training

@@ -13,7 +13,7 @@ from stp.plan.config import Config
 from stp.plan.profiled_networks import network, networks
 from stp.plan.recipes import Recipes
 from stp.profiling import DATASET
-from stp.profiling.published import CLIPS_PER_S, published
+from stp.profiling.published import CLIPS_PER_S, published_complexity
 from stp.profiling.size import Size, parameters, size
 from stp.profiling.table19 import as_published
 from stp.tasks import task as tasks
@@ -198,7 +198,7 @@ def details(config: Config, name: str) -> Iterator[str]:
     if known and known.table19:
         recipe = network(config, name, DATASET)
         counted = as_published(recipe, _size(recipe))
-        printed = published(config)[name]
+        printed = published_complexity(config)[name]
         yield ""
         yield (
             f"Table 19 of the paper: {printed.parameters:g} M parameters, {printed.gmacs:g} G "
@@ -246,7 +246,7 @@ def _table19(config: Config, known: dict[str, Notes]) -> Iterator[str]:
         ("model", "printed", "parameters", "printed (G)", "G multiply-adds", "difference", "from")
     )
     yield _line(["---", "---:", "---:", "---:", "---:", "---:", "---"])
-    for name, printed in published(config).items():
+    for name, printed in published_complexity(config).items():
         recipe = network(config, name, DATASET)
         counted = as_published(recipe, _size(recipe))
         gmacs = counted.multiply_adds / 1e9

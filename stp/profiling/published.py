@@ -32,7 +32,9 @@ class PublishedComplexity:
     clips_per_s: float
 
 
-def published(config: Config, file: Path | None = None) -> dict[str, PublishedComplexity]:
+def published_complexity(
+    config: Config, file: Path | None = None
+) -> dict[str, PublishedComplexity]:
     """Read the printed values of Table 19 of PredBench.
 
     Args:

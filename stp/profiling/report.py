@@ -13,7 +13,7 @@ from stp.plan.config import Config
 from stp.plan.profiled_networks import BUSY, network
 from stp.profiling import DATASET
 from stp.profiling.measure import measure
-from stp.profiling.published import published
+from stp.profiling.published import published_complexity
 from stp.profiling.table19 import as_published
 
 Json = dict[str, Any]
@@ -56,7 +56,7 @@ def profile(
         "network": recipe,
         **measured,
     }
-    if dataset == DATASET and model in published(config):
+    if dataset == DATASET and model in published_complexity(config):
         measurement["as_published"] = vars(as_published(recipe))
     about = describe_machine()
     measurement["machine"] = {

@@ -65,9 +65,9 @@ def size(recipe: Mapping[str, Any]) -> Size:
     prepared, in_context = None, 0
     with torch.no_grad():
         if (once := forecast_parts.context) is not None:
-            multiply_adds, prepared = _counted(lambda: once(frames))
+            multiply_adds, prepared = _count_multiply_adds(lambda: once(frames))
             in_context = sum(multiply_adds.values())
-        multiply_adds, _ = _counted(lambda: forecast_parts.evaluate(frames, prepared))
+        multiply_adds, _ = _count_multiply_adds(lambda: forecast_parts.evaluate(frames, prepared))
     return Size(
         parameters=sum(weights.numel() for weights in model.parameters()),
         context=in_context,
@@ -77,7 +77,7 @@ def size(recipe: Mapping[str, Any]) -> Size:
     )
 
 
-def _counted(run: Callable[[], object]) -> tuple[dict[str, int], Any]:
+def _count_multiply_adds(run: Callable[[], object]) -> tuple[dict[str, int], Any]:
     with FlopCounterMode(display=False) as counter:
         result = run()
     counts = counter.get_flop_counts().get("Global", {})

@@ -17,8 +17,8 @@ from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
 from stp.profiling import memory
 from stp.profiling.measure import Json, measure, waiter
-from stp.profiling.timing import timed
-from stp.run.costs.steps import Step, Steps, batch_of, device_of, unmeasured
+from stp.profiling.timing import time_repetitions
+from stp.run.costs.steps import Step, Steps, batch_of, device_of, unmeasured_trainings
 from stp.train.factories import compile_parts, loss_of, optimizer_of, put_channels_last
 from stp.train.order import LeadDraws
 
@@ -45,13 +45,13 @@ def measure_plan(
     Yields:
         a line of text for each network: the result, or the reason for its absence.
     """
-    steps, trainings = Steps(plan), list(unmeasured(plan, folders))
+    steps, trainings = Steps(plan), list(unmeasured_trainings(plan, folders))
     if not trainings:
         yield "nothing to measure: each network that waits has a measured speed"
     for number, training in enumerate(trainings, start=1):
         name = f"[{number}/{len(trainings)}] {training.label.partition(', seed')[0]}"
         try:
-            step = measure_step(plan, training, _named(name, report), seconds)
+            step = measure_step(plan, training, _prefix_report(name, report), seconds)
         except StpError as error:  # too large for this machine, no GPU: others may fit
             yield f"{name}: not measured: {error.what}"
             continue
@@ -95,7 +95,9 @@ def measure_step(plan: Plan, training: Artefact, report: Report, seconds: float)
         with memory.out_of_memory(work, "set a smaller train.batch_size, or runtime.micro_batch"):
             _, step = training_step(recipe, options, compute, batch)
             step()
-            duration = timed(step, waiter(compute.device), seconds, "training step", report).median
+            duration = time_repetitions(
+                step, waiter(compute.device), seconds, "training step", report
+            ).median
         device = str(compute.describe()["device"])
     forecast = speed["forecast"]["median"] / batch
     # A sampler evaluates its network many times for a forecast, and once for a validation.
@@ -147,5 +149,5 @@ def training_step(
     return model, step
 
 
-def _named(name: str, report: Report) -> Report:
+def _prefix_report(name: str, report: Report) -> Report:
     return lambda work, done, total: report(f"{name}, {work}", done, total)

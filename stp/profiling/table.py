@@ -17,7 +17,7 @@ from stp.page.safe_text import csv_text
 from stp.plan.config import Config
 from stp.plan.profiled_networks import BUSY
 from stp.profiling import DATASET
-from stp.profiling.published import CLIPS_PER_S, PublishedComplexity, published
+from stp.profiling.published import CLIPS_PER_S, PublishedComplexity, published_complexity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +79,7 @@ def measurements(folder: Path, config: Config) -> dict[str, Any]:
         StpError: a measurement or the published values are damaged.
     """
     measured = {}
-    for name in published(config):
+    for name in published_complexity(config):
         path = folder / name / f"{DATASET}.json"
         if not path.exists():
             continue
@@ -104,7 +104,7 @@ def rows(config: Config, measured: Mapping[str, Any]) -> list[ProfileRow]:
     """
     return [
         _row(name, config.models[name].title, values, measured.get(name))
-        for name, values in published(config).items()
+        for name, values in published_complexity(config).items()
     ]
 
 
@@ -147,10 +147,12 @@ def _row(name: str, title: str, printed: PublishedComplexity, measurement: Any) 
         gmacs_difference_percent=_percent(gmacs, printed.gmacs),
         notes=counted["how"],
     )
-    return _measured(row, measurement, printed) if "speed" in measurement else row
+    return _with_measurement(row, measurement, printed) if "speed" in measurement else row
 
 
-def _measured(row: ProfileRow, measurement: Any, printed: PublishedComplexity) -> ProfileRow:
+def _with_measurement(
+    row: ProfileRow, measurement: Any, printed: PublishedComplexity
+) -> ProfileRow:
     speed, used, compute = measurement["speed"], measurement["memory"], measurement["compute"]
     rate = speed["evaluation"]["evaluations_per_s"]
     notes = [row.notes] if row.notes else []
@@ -208,7 +210,7 @@ def as_grid(table: list[ProfileRow], name: str) -> Grid:
             "floating point operations; the paper calls multiply-adds FLOPs. A dash: not measured; "
             "see the notes."
         ],
-        warnings=[f"CAUTION, {which}: {BUSY}." for which in _disturbed(table)],
+        warnings=[f"CAUTION, {which}: {BUSY}." for which in _disturbed_models(table)],
         sections=[
             Section(
                 title="",
@@ -225,13 +227,14 @@ def as_grid(table: list[ProfileRow], name: str) -> Grid:
 _COUNTED: dict[str, Callable[[ProfileRow], Item]] = {
     "parameters": lambda row: Item(
         _count(row.parameters),
-        aside=f"{row.parameters_published / 1e6:g} M{_signed(row.parameters_difference_percent)}",
+        aside=f"{row.parameters_published / 1e6:g} M"
+        f"{_difference_text(row.parameters_difference_percent)}",
     ),
     "evaluations per forecast": lambda row: Item(_text(row.evaluations_per_forecast)),
     "G multiply-adds per evaluation": lambda row: Item(_text(row.gmacs_per_evaluation)),
     "per forecast": lambda row: Item(
         _text(row.gmacs_per_forecast),
-        aside=f"{row.gmacs_published:g} G{_signed(row.gmacs_difference_percent)}",
+        aside=f"{row.gmacs_published:g} G{_difference_text(row.gmacs_difference_percent)}",
     ),
 }
 _MEASURED: dict[str, Callable[[ProfileRow], Item]] = {
@@ -260,12 +263,12 @@ def _machines(table: list[ProfileRow]) -> Iterator[str]:
         )
 
 
-def _disturbed(table: list[ProfileRow]) -> list[str]:
+def _disturbed_models(table: list[ProfileRow]) -> list[str]:
     titles = [row.title for row in table if row.other_work_cpus]
     return ["all models" if len(titles) == len(table) else ", ".join(titles)] if titles else []
 
 
-def _signed(difference: float | None) -> str:
+def _difference_text(difference: float | None) -> str:
     return "" if difference is None else f"; {difference:+.2f} %"
 
 

@@ -14,7 +14,7 @@ from stp.plan.config import Config
 from stp.plan.profiled_networks import network
 from stp.profiling import DATASET
 from stp.profiling.measure import describe_size
-from stp.profiling.published import published
+from stp.profiling.published import published_complexity
 from stp.profiling.size import Size, size
 
 CHANNELS = {"convlstm": 3, "predrnnpp": 3}
@@ -91,7 +91,7 @@ def count(config: Config) -> dict[str, Any]:
         StpError: the published values are damaged.
     """
     counts = {}
-    for name in published(config):
+    for name in published_complexity(config):
         recipe = network(config, name, DATASET)
         counted = size(recipe)
         as_in_table = vars(as_published(recipe, counted))

@@ -49,7 +49,7 @@ class Timing:
         return Timing(self.median * factor, self.low * factor, self.high * factor, self.repetitions)
 
 
-def timed(
+def time_repetitions(
     run: Callable[[], object], wait: Callable[[], None], seconds: float, label: str, report: Report
 ) -> Timing:
     """Measure how long a piece of work takes, in 3 to 1000 repetitions after a warm-up.

@@ -12,7 +12,7 @@ from types import ModuleType
 
 from plotly.offline import get_plotlyjs
 
-from stp.collect.connection import opened
+from stp.collect.connection import open_results_store
 from stp.core.disk import beside, writing
 from stp.core.job import Report, silent
 from stp.report import (
@@ -94,7 +94,7 @@ def write_report(
         StpError: there is no store, or the store has no cells or is damaged.
     """
     pieces: dict[str, object] = {}
-    with opened(database, threads=1) as connection:
+    with open_results_store(database, threads=1) as connection:
         for number, part in enumerate(DATA, start=1):
             name = part.__name__.rpartition(".")[2]
             report(name, number, len(DATA))

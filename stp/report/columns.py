@@ -67,10 +67,10 @@ def columnar(
         StpError: DuckDB refuses the statement, for example because the store is older than the
             code.
     """
-    return by_columns(*asked(database, sql), digits=digits)
+    return by_columns(*run_query(database, sql), digits=digits)
 
 
-def asked(database: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], Rows]:
+def run_query(database: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], Rows]:
     """Query the results store; return names of columns, and rows.
 
     Raises:

@@ -49,7 +49,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     style_of = styles([name for name, _ in named], [name for name, plain in named if plain])
     return {
         "suites": columnar(database, "SELECT title FROM suites ORDER BY rowid"),
-        "finished": _finished(database),
+        "finished": _last_finish_date(database),
         "cells": columnar(database, CELLS),
         "dimensions": columnar(database, "FROM dimensions ORDER BY rowid"),
         "settings": columnar(database, "FROM settings ORDER BY rowid"),
@@ -62,7 +62,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     }
 
 
-def _finished(database: duckdb.DuckDBPyConnection) -> str | None:
+def _last_finish_date(database: duckdb.DuckDBPyConnection) -> str | None:
     """The day on which the last artefact was finished, in UTC."""
     row = database.execute("SELECT strftime(max(finished), '%Y-%m-%d') FROM artefacts").fetchone()
     return row[0] if row else None

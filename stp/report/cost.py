@@ -8,7 +8,7 @@ import duckdb
 from stp.core.errors import StpError
 from stp.core.receipts import require_receipt
 from stp.report.charted_cells import NUMBERED, SAME_CELL
-from stp.report.columns import asked, by_columns, columnar
+from stp.report.columns import by_columns, columnar, run_query
 
 # Peaks are from the attempt that made the artefact.
 CELLS = f"""
@@ -99,7 +99,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     Raises:
         StpError: the store is older than the code.
     """
-    names, rows = asked(database, CELLS)
+    names, rows = run_query(database, CELLS)
     parameters = cache(_parameters)
     counted = [(*row[:-1], _sum([parameters(folder) for folder in row[-1]])) for row in rows]
     return {

@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 
 from stp.collect.questions import QUESTIONS
-from stp.report.columns import Rows, asked, by_columns, plain
+from stp.report.columns import Rows, by_columns, plain, run_query
 
 MOST_ROWS = 10
 """Maximum number of rows of a result in the page."""
@@ -24,7 +24,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> list[dict[str, o
     """
     answered = []
     for question, about, sql in QUESTIONS:
-        names, rows = asked(database, sql)
+        names, rows = run_query(database, sql)
         same = _same(names, rows)
         columns = [i for i, name in enumerate(names) if name not in same]
         first = [tuple(row[i] for i in columns) for row in rows[:MOST_ROWS]]

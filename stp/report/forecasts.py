@@ -13,7 +13,7 @@ from typing import NamedTuple
 import duckdb
 import numpy as np
 
-from stp.collect.stored_cells import stored_cells, titles
+from stp.collect.stored_cells import read_cells, titles
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
 from stp.plan.manifest import ORIGIN_FIELDS, title_of
@@ -105,10 +105,10 @@ def pieces(
     if not pictures.megabytes >= 0:
         raise StpError(f"{pictures.megabytes} MB of pictures", expected="0 or more (--pictures-mb)")
     if pictures.samples == 0:
-        return {"forecasts": _described([], pictures, 0, [], {})}
+        return {"forecasts": _forecasts_section([], pictures, 0, [], {})}
     evaluations = _evaluations(database)
     if not evaluations:
-        return {"forecasts": _described([], pictures, 0, [], {})}
+        return {"forecasts": _forecasts_section([], pictures, 0, [], {})}
     root = _root(evaluations)
     budget = pictures.megabytes * 1e6
     sheets: Pieces = {}
@@ -127,10 +127,13 @@ def pieces(
         report("pictures", done + 1, len(evaluations))
     in_order = [entries[e.dimension, e.case.name] for e in evaluations]
     used = pictures.megabytes * 1e6 - budget
-    return {"forecasts": _described(in_order, pictures, used, coasts, _maps(in_order)), **sheets}
+    return {
+        "forecasts": _forecasts_section(in_order, pictures, used, coasts, _maps(in_order)),
+        **sheets,
+    }
 
 
-def _described(
+def _forecasts_section(
     evaluations: list[ShownEvaluation],
     pictures: Pictures,
     used: float,
@@ -159,7 +162,7 @@ def _evaluations(database: duckdb.DuckDBPyConnection) -> list[_Evaluation]:
         of_dataset.setdefault((convention, variable or ""), metric)
     groups: dict[tuple[str, str], list[StoredCell]] = {}
     tested: dict[tuple[str, str], str] = {}
-    for cell in stored_cells(database):
+    for cell in read_cells(database):
         if tasks.find(cell.kind).pictures != "strips":
             continue
         key = (cell.key.dimension, cell.key.case_name)

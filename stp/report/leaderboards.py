@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 
 from stp.collect.schema import EVALUATION
-from stp.report.columns import asked, by_columns
+from stp.report.columns import by_columns, run_query
 from stp.report.row_keys import ALIKE, PART, Numbers, evaluations
 
 _PLACE = (*ALIKE, *PART)
@@ -83,7 +83,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
         exact definition, with variable, level, threshold and lead times).
     """
     numbers, parts = evaluations(database), Numbers(PART)
-    _, board = asked(database, BOARD)
+    _, board = run_query(database, BOARD)
     first, behind = len(ALIKE), len(_PLACE)
     rows = [(numbers.of(row[:first]), parts.of(row[first:behind]), *row[behind:]) for row in board]
     rows.sort(key=lambda row: row[:2])

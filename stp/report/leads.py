@@ -6,7 +6,7 @@ import duckdb
 
 from stp.render.figures.time_step import seconds_per_step
 from stp.report.charted_cells import IN_TABLES, NUMBERED, PART, SAME_CELL
-from stp.report.columns import Value, asked, columnar
+from stp.report.columns import Value, columnar, run_query
 
 MOST = 400_000
 """Maximum number of values in the page, about 12 bytes each; if there are more, only conventions of
@@ -55,7 +55,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
         those in tables of results. ``steps``: seconds from one lead time to the next by index of
         the cell, if known.
     """
-    _, [(size,)] = asked(
+    _, [(size,)] = run_query(
         database, "SELECT count(value) + count(ci95_low) + count(ci95_high) FROM by_lead"
     )
     complete = size <= MOST
@@ -75,7 +75,7 @@ def _first(leads: Value) -> Value:
 
 def _steps(database: duckdb.DuckDBPyConnection) -> dict[int, float]:
     steps: dict[int, float] = {}
-    for folder, subset, setting, cells in asked(database, STEPS)[1]:
+    for folder, subset, setting, cells in run_query(database, STEPS)[1]:
         seconds = seconds_per_step(Path(folder), subset, setting)
         if seconds is not None:
             steps |= dict.fromkeys(cells, seconds)

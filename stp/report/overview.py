@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 
 from stp.options.score import CELL_KEYS
-from stp.report.columns import asked, columnar
+from stp.report.columns import columnar, run_query
 
 FACTS = """
 SELECT
@@ -45,7 +45,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
         ``commits``, ``stages``, ``machines``: artefacts by commit, stage and machine. ``missing``:
         a row for each planned cell (one model on one dataset) without scores, and why.
     """
-    names, rows = asked(database, FACTS)
+    names, rows = run_query(database, FACTS)
     return {
         "facts": dict(zip(names, rows[0], strict=True)),
         "commits": columnar(database, COMMITS),

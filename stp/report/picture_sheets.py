@@ -81,7 +81,7 @@ def values(
         scale: scale of the values; ignored for values that are brightness or colours.
         look: encoding of the picture.
     """
-    fields = _sized(sample.fields(frames, variable), look.side)
+    fields = _resize_fields(sample.fields(frames, variable), look.side)
     if sample.is_picture:
         finite = np.nan_to_num(fields, nan=0.0, posinf=1.0, neginf=0.0)
         return _sheet(np.rint(np.clip(finite, 0, 1) * 255).astype(np.uint8), sample, look)
@@ -105,7 +105,7 @@ def errors(
         fields = forecast.frames[:, channel].astype(np.float64) - sample.truth[:, channel]
     else:
         fields = sample.errors(forecast, variable)
-    return _sheet(levels(_sized(fields, look.side), scale), sample, look)
+    return _sheet(levels(_resize_fields(fields, look.side), scale), sample, look)
 
 
 def levels(fields: np.ndarray, scale: Scale) -> np.ndarray:
@@ -149,7 +149,7 @@ def size_of(height: int, width: int, look: Look) -> tuple[int, int]:
     return max(1, round(height * part)), max(1, round(width * part))
 
 
-def _sized(fields: np.ndarray, side: int | None) -> np.ndarray:
+def _resize_fields(fields: np.ndarray, side: int | None) -> np.ndarray:
     """Fields (T, H, W) or (T, H, W, 3) reduced to a longest side, by means over areas."""
     height, width = size_of(fields.shape[1], fields.shape[2], Look(side, None))
     if (height, width) == fields.shape[1:3]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 
 from stp.options.score import CELL_KEYS
-from stp.report.columns import Rows, Value, Words, asked, by_columns, columnar
+from stp.report.columns import Rows, Value, Words, by_columns, columnar, run_query
 from stp.report.row_keys import PART, Numbers, cells
 
 VALUES = f"""
@@ -56,15 +56,15 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     """
     numbers, parts = cells(database), Numbers(PART)
     keys, behind = len(CELL_KEYS), len(CELL_KEYS) + len(PART)
-    _, rows = asked(database, VALUES)
+    _, rows = run_query(database, VALUES)
     values = [(numbers.of(row[:keys]), parts.of(row[keys:behind]), *row[behind:]) for row in rows]
     values.sort(key=lambda row: row[:2])
-    names, artefacts = asked(database, ARTEFACTS)
+    names, artefacts = run_query(database, ARTEFACTS)
     number = {row[0]: index for index, row in enumerate(artefacts)}
     locks = columnar(database, "SELECT * EXCLUDE (first) FROM (" + LOCKS + ")")
-    firsts = [row[-1] for row in asked(database, LOCKS)[1]]
+    firsts = [row[-1] for row in run_query(database, LOCKS)[1]]
     lock_of = {name: index for index, name in enumerate(_texts(locks.columns["lock"]))}
-    _, folders = asked(database, FOLDERS_OF_CELLS)
+    _, folders = run_query(database, FOLDERS_OF_CELLS)
     return {
         "parts": parts.columnar(),
         "values": by_columns(
@@ -73,7 +73,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
             exact=("value", "ci95_low", "ci95_high"),
         ),
         "artefacts": by_columns(
-            [*names[:-1], "inputs", "lock"], _linked(artefacts, number, lock_of)
+            [*names[:-1], "inputs", "lock"], _link_inputs(artefacts, number, lock_of)
         ),
         "behind": [[number[path] for path in _paths(row, number)] for (row,) in folders],
         "locks": locks,
@@ -86,7 +86,7 @@ def _texts(column: Words | list[Value]) -> list[str]:
     return [column.words[code] for code in column.codes] if isinstance(column, Words) else []
 
 
-def _linked(artefacts: Rows, number: dict[str, int], lock_of: dict[str, int]) -> Rows:
+def _link_inputs(artefacts: Rows, number: dict[str, int], lock_of: dict[str, int]) -> Rows:
     rows = []
     for *about, written in artefacts:
         inputs = [path for path in json.loads(written or "{}").values() if isinstance(path, str)]

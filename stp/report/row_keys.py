@@ -9,7 +9,7 @@ import duckdb
 from stp.collect import schema
 from stp.collect.schema import EVALUATION
 from stp.options.score import CELL_KEYS
-from stp.report.columns import Columnar, asked, by_columns
+from stp.report.columns import Columnar, by_columns, run_query
 
 ALIKE = (*EVALUATION, *schema.ALIKE)
 """Columns of an evaluation: models with equal values are ranked together."""
@@ -50,7 +50,7 @@ def cells(database: duckdb.DuckDBPyConnection) -> Numbers:
         the indices of cells by key, a tuple of the values of the columns `CELL_KEYS`. They are also
         the indices in the list of cells that the page has.
     """
-    return _numbered(database, CELL_KEYS, "")
+    return _number_rows(database, CELL_KEYS, "")
 
 
 def evaluations(database: duckdb.DuckDBPyConnection) -> Numbers:
@@ -59,13 +59,15 @@ def evaluations(database: duckdb.DuckDBPyConnection) -> Numbers:
     Returns:
         the indices of evaluations by key, a tuple of the values of the columns `ALIKE`.
     """
-    return _numbered(database, ALIKE, f"GROUP BY {', '.join(ALIKE)}")
+    return _number_rows(database, ALIKE, f"GROUP BY {', '.join(ALIKE)}")
 
 
-def _numbered(database: duckdb.DuckDBPyConnection, names: tuple[str, ...], group: str) -> Numbers:
+def _number_rows(
+    database: duckdb.DuckDBPyConnection, names: tuple[str, ...], group: str
+) -> Numbers:
     order = "min(rowid)" if group else "rowid"
     numbers = Numbers(names)
-    _, rows = asked(database, f"SELECT {', '.join(names)} FROM cells {group} ORDER BY {order}")
+    _, rows = run_query(database, f"SELECT {', '.join(names)} FROM cells {group} ORDER BY {order}")
     for row in rows:
         numbers.of(row)
     return numbers

@@ -6,7 +6,7 @@ import duckdb
 
 from stp.collect.schema import ALIKE
 from stp.report.charted_cells import IN_TABLES, PART
-from stp.report.columns import asked, columnar
+from stp.report.columns import columnar, run_query
 
 MOST = 20_000
 """Maximum number of pairs in the page, about 100 bytes each; if there are more, only conventions of
@@ -29,7 +29,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     Raises:
         StpError: the store is older than the code.
     """
-    _, [(count,)] = asked(database, "SELECT count(*) FROM comparisons")
+    _, [(count,)] = run_query(database, "SELECT count(*) FROM comparisons")
     complete = count <= MOST
     which = "true" if complete else IN_TABLES
     return {

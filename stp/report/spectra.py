@@ -11,7 +11,7 @@ from stp.options.score import CELL_KEYS
 from stp.render.figures.kinds import SPECTRA
 from stp.render.figures.spectra import mean_spectra
 from stp.report.charted_cells import NUMBERED, SAME_CELL
-from stp.report.columns import asked
+from stp.report.columns import run_query
 
 DIGITS = 5
 
@@ -41,7 +41,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     Raises:
         StpError: the store is older than the code.
     """
-    names, rows = asked(database, WITH_SPECTRA)
+    names, rows = run_query(database, WITH_SPECTRA)
     lines, unread = [], {}
     for row in rows:
         about = dict(zip(names, row, strict=True))

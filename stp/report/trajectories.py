@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import duckdb
 import numpy as np
 
-from stp.collect.stored_cells import stored_cells, titles
+from stp.collect.stored_cells import read_cells, titles
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
 from stp.plan.cell_key import CellKey
@@ -21,10 +21,10 @@ from stp.render.pictures.trajectories import (
     IN_PARENTHESES,
     RULE,
     Compared,
-    calibrated_here,
     compare,
     evaluations,
     on_map,
+    select_models,
 )
 from stp.report.columns import plain
 from stp.tracks import errors
@@ -210,7 +210,7 @@ def pieces(database: duckdb.DuckDBPyConnection, report: Report = silent) -> Piec
         blocks of data by name: ``trajectories``, the index, and ``trajectories-<n>``, the positions
         of one test each. ``tests`` in the index is empty for a store without data of people.
     """
-    cells = stored_cells(database)
+    cells = read_cells(database)
     numbers = {cell.key: number for number, cell in enumerate(cells)}
     names = titles(database)
     positions_of: Pieces = {}
@@ -291,7 +291,7 @@ def _model(compared: Compared, label: str, numbers: Mapping[CellKey, int]) -> Sh
         model=cell.key.model,
         cell=numbers[cell.key],
         samples=len(predicted),
-        calibrated_here=label in calibrated_here(compared),
+        calibrated_here=label in select_models(compared),
         mean=_metres(np.mean(steps, axis=1)),
         low=_metres(low),
         high=_metres(high),

@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 
 from stp.render.data_units import unit_of_value
-from stp.report.columns import Columnar, asked, by_columns
+from stp.report.columns import Columnar, by_columns, run_query
 
 VALUES = """
 SELECT s.tested_on, s.convention, s.variable, s.level, c.unit, d.units, f.folder
@@ -23,7 +23,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> Columnar:
     Returns:
         a row for each dataset, convention, variable and level; values without a unit are left out.
     """
-    _, rows = asked(database, VALUES)
+    _, rows = run_query(database, VALUES)
     units = []
     for tested_on, convention, variable, level, declared, stated, folder in rows:
         unit = unit_of_value(Path(folder), declared, convention, variable, level, stated or "")

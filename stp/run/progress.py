@@ -138,7 +138,9 @@ class Progress:
         kind = self.artefact.work if self.artefact else self.stage
         self.durations.add(kind, self.begun, seconds, **self._speed())
         waiting, _ = self._states()
-        left = self.durations.left([(kind, 1.0) for kind in waiting], run_started(self.plan))
+        left = self.durations.seconds_left(
+            [(kind, 1.0) for kind in waiting], run_started(self.plan)
+        )
         rest = f"; about {duration(left)} left for the rest" if waiting and left else ""
         self.say(f"done in {duration(seconds)}{rest}")
 

@@ -56,7 +56,7 @@ T = TypeVar("T")
 
 
 @cache
-def _installed() -> tuple[str, ...]:
+def _installed_folders() -> tuple[str, ...]:
     folders = [*sysconfig.get_paths().values(), *site.getsitepackages(), site.getusersitepackages()]
     prefixes = [sys.prefix, sys.base_prefix, sys.exec_prefix]
     settings = [str(Path.home() / name) for name in SETTINGS]
@@ -83,7 +83,7 @@ def _below(path: str, folders: tuple[str, ...]) -> bool:
 def _is_installed(path: str) -> bool:
     if path.startswith(_OURS):  # in a wheel among installed packages, but never one of them
         return False
-    return _below(path, _installed()) or any(
+    return _below(path, _installed_folders()) or any(
         part.endswith((".egg-info", ".dist-info")) or part in ("site-packages", "dist-packages")
         for part in Path(path).parts
     )
@@ -115,7 +115,7 @@ class ReadAudit:
 
     def __post_init__(self) -> None:
         self._folders = _as_folders(self.folders)
-        _installed()  # reads the environment before it is cleaned
+        _installed_folders()  # reads the environment before it is cleaned
         self._files = {*map(_absolute, (*self.declared, *self.folders))}
         parents = (name.split(".")[:i] for name in self.modules for i in range(1, 9))
         self._modules = {*self.modules, *map(".".join, parents), *SHELL_OF_CORES}
@@ -151,7 +151,7 @@ class ReadAudit:
             raise self._refused
         return result
 
-    def opened(self, path: Any, mode: Any, flags: Any) -> None:
+    def check_open(self, path: Any, mode: Any, flags: Any) -> None:
         """Check a file that is being opened; a file that the job creates may be read later.
 
         Args:
@@ -278,7 +278,7 @@ _now: ReadAudit | None = None
 def _hear(event: str, arguments: tuple[Any, ...]) -> None:
     if _now is not None:
         if event == "open":
-            _now.opened(*arguments)
+            _now.check_open(*arguments)
         elif event == "import" and arguments[1]:  # a compiled module, which Python does not open
             _now.see(arguments[1])
 

@@ -45,7 +45,7 @@ def readable(error: BaseException) -> str:
     return f"{text}({left_out} frames of stp and of libraries are left out; {WHOLE}=1 shows them)\n"
 
 
-def failed_import(error: BaseException) -> StpError | None:
+def readable_import_error(error: BaseException) -> StpError | None:
     """Convert an error raised during the import of a user's module to a readable one.
 
     Returns:

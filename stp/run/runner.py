@@ -39,7 +39,7 @@ from stp.run.cluster.signals import WARNING, Stop, listening
 from stp.run.cluster.site import Site
 from stp.run.freed_memory import keep_freed_memory
 from stp.run.read_audit import ReadAudit
-from stp.run.readable_traceback import failed_import
+from stp.run.readable_traceback import readable_import_error
 from stp.run.source_changes import refuse_if_changed
 
 REQUEUE_SECONDS = 300
@@ -85,13 +85,15 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
         try:
             with (
                 listening(resumable) as stop,
-                warned_of_time_limit(resumable, stop),
+                warn_of_time_limit(resumable, stop),
                 store.lease(state, lines.say, stop),
             ):
                 if store.adopt(final):  # the previous holder of the lease made it
                     lines.finish(adopted=True)
                     return final
-                with attempts.recorded(state, plan.gpus(artefact), lambda: stop.reason) as attempt:
+                with attempts.record_attempt(
+                    state, plan.gpus(artefact), lambda: stop.reason
+                ) as attempt:
                     _make(plan, artefact, final, state, lines, runtime, attempt, stop)
         except Interrupted as saved:
             lines.say(f"{saved}, because of {stop.reason}")
@@ -100,7 +102,7 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
         except Exception as error:
             if log_file is not None:
                 traceback.print_exc(file=log_file)
-            failures.record(state, artefact, failed_import(error) or error, log)
+            failures.record(state, artefact, readable_import_error(error) or error, log)
             if isinstance(error, OSError):
                 raise disk_error(error, f"{artefact.stage} {artefact.label}") from error
             raise
@@ -109,7 +111,7 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
         return final
 
 
-def imported(core: str) -> ModuleType:
+def import_core(core: str) -> ModuleType:
     """Import the module that makes an artefact, and never garbage-collect its objects.
 
     Args:
@@ -214,7 +216,7 @@ def run_core(plan: Plan, artefact: Artefact, job: Job) -> Any:
             source, or the core raised this error.
     """
     audit = _audit(plan, artefact, job)
-    core = audit.watch(lambda: imported(artefact.core))
+    core = audit.watch(lambda: import_core(artefact.core))
     bytecode.refuse_stale(artefact.code.modules)
     ranks = plan.ranks(artefact)
     if ranks > 1:
@@ -261,11 +263,11 @@ def _of_generator(plan: Plan, raw: Raw) -> dict[str, Any]:
         declared=[str(place_of(name, plan.source) / name) for name in raw.reads],
         entries=[raw.place],
     )
-    return {"watch": audit.watch, "beside": plan.given_roots}
+    return {"watch": audit.watch, "beside": plan.nongenerated_roots}
 
 
 @contextlib.contextmanager
-def warned_of_time_limit(resumable: bool, stop: Stop) -> Iterator[None]:
+def warn_of_time_limit(resumable: bool, stop: Stop) -> Iterator[None]:
     """Context manager: ask a training run to stop before Slurm kills it at the time limit.
 
     It checks the time limit itself, because Slurm's own warning may come before the training can

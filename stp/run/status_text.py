@@ -52,7 +52,7 @@ def lines(
         yield ""
         yield from grid(dimension, cells, states, width)
     yield from _failures(plan, states)
-    yield from _ended_badly(plan, states)
+    yield from _bad_attempt_lines(plan, states)
     yield from _results(plan, driver)
 
 
@@ -88,7 +88,11 @@ def _run(plan: Plan, states: dict[str, ArtefactState], driver: Driver | None) ->
         text = {True: "running", False: ended, None: "state unknown on this machine"}
         yield f"  run: {driver}: {text[alive]}"
         durations = Durations(plan.store / "state" / "durations.jsonl")
-        left = durations.left(waiting, progress.run_started(plan)) if alive is not False else None
+        left = (
+            durations.seconds_left(waiting, progress.run_started(plan))
+            if alive is not False
+            else None
+        )
         if left:
             yield f"  about {progress.duration(left)} left at the current pace"
     for folder, step in running.items():
@@ -164,7 +168,7 @@ def _failures(plan: Plan, states: dict[str, ArtefactState]) -> Iterator[str]:
             yield f"  failed: {artefact.stage} of {artefact.label}: {error} (log: {failure.log})"
 
 
-def _ended_badly(plan: Plan, states: dict[str, ArtefactState]) -> Iterator[str]:
+def _bad_attempt_lines(plan: Plan, states: dict[str, ArtefactState]) -> Iterator[str]:
     entries = [
         (artefact, attempt)
         for artefact, attempt in bad_attempts(plan, states, progress.run_started(plan))
@@ -177,7 +181,7 @@ def _ended_badly(plan: Plan, states: dict[str, ArtefactState]) -> Iterator[str]:
     for artefact, attempt in entries[:ATTEMPTS]:
         when = time.strftime("%m-%d %H:%M", time.localtime(attempt.ended or attempt.time))
         again = " (made since)" if states[artefact.folder].state == DONE else ""
-        detail = f": {_cut(attempt.detail)}" if attempt.detail else ""
+        detail = f": {_shorten(attempt.detail)}" if attempt.detail else ""
         job = f", job {attempt.slurm_job}" if attempt.slurm_job else ""
         yield (
             f"    {when} {artefact.stage} of {artefact.label}, attempt {attempt.attempt} on "
@@ -187,7 +191,7 @@ def _ended_badly(plan: Plan, states: dict[str, ArtefactState]) -> Iterator[str]:
         yield f"    and {len(entries) - ATTEMPTS} more (`stp status --format json` has all)"
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= DETAIL else text[: DETAIL - 3] + "..."
 
 

@@ -133,5 +133,5 @@ def write_profile_input(
     path = results / "plan" / "profile" / f"{model}-{dataset}.json"
     if write:
         paper = configuration.load(configuration.CONFIG_FOLDER / "paper.yaml")
-        write_text_if_changed(path, networks.made_from(paper, model, dataset))
+        write_text_if_changed(path, networks.describe_network(paper, model, dataset))
     return path

@@ -143,7 +143,9 @@ def accumulate(
             return
         for name, of_metric in sums.items():
             of_leads = [part[name] for part in parts if name in part]
-            of_metric.add(_completed(of_leads, of_metric.metric, predictions), block.samples)
+            of_metric.add(
+                _expand_statistics(of_leads, of_metric.metric, predictions), block.samples
+            )
         parts.clear()
         after = int(block.samples[-1]) + 1
         stop = after < total and job.interrupted()
@@ -204,7 +206,9 @@ def _blocks(start: int, total: int, leads: int, samples: int, at_a_time: int) ->
             yield Block(numbers, slice(lead, stop), stop == leads)
 
 
-def _completed(parts: Sequence[np.ndarray], metric: Metric, predictions: Samples) -> np.ndarray:
+def _expand_statistics(
+    parts: Sequence[np.ndarray], metric: Metric, predictions: Samples
+) -> np.ndarray:
     """Expand statistics to all components and lead times of the data; NaN where missing.
 
     Args:
@@ -216,7 +220,7 @@ def _completed(parts: Sequence[np.ndarray], metric: Metric, predictions: Samples
     available = predictions.available
     steps = np.arange(known.shape[-1])
     if metric.independent_leads:
-        steps = np.array(sorted(metric.valued(available.leads.tolist())))
+        steps = np.array(sorted(metric.leads_with_value(available.leads.tolist())))
     leads = predictions.leads if metric.independent_leads else known.shape[-1]
     components = np.arange(known.shape[1])
     count = len(components)

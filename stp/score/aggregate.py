@@ -8,8 +8,8 @@ import numpy as np
 from stp.metrics.metric import Metric, first_component
 from stp.options.score import Bootstrap
 from stp.score import bootstrap
-from stp.score.blocks import Blocks, few, summed
-from stp.score.jackknife import FEWEST_CLUSTERS, left_out_means
+from stp.score.blocks import Blocks, few, sum_by_group
+from stp.score.jackknife import FEWEST_CLUSTERS, leave_one_out_means
 
 if TYPE_CHECKING:
     from stp.score.samples import Availability
@@ -129,7 +129,7 @@ def leads_with_values(
     if len(present) >= leads and not metric.windows:
         return slice(None)
     first = leads - count
-    valued = metric.valued(present)
+    valued = metric.leads_with_value(present)
     return np.array([t for t in range(count) if t + first in valued], np.int64)
 
 
@@ -168,7 +168,7 @@ def spreads(
     joined: list[Uncertainty] | None = None
     for some in alike.values():
         groups = needs[some[0]]
-        merged = _merged(sums, counts, groups)
+        merged = _merge_clusters(sums, counts, groups)
         part = _spreads(metrics, *merged, options, leads, available, some)
         if joined is not None:
             part = [_either(a, b) for a, b in zip(joined, part, strict=True)]
@@ -176,14 +176,14 @@ def spreads(
     return joined or []
 
 
-def _merged(
+def _merge_clusters(
     sums: Sequence[np.ndarray], counts: np.ndarray, groups: np.ndarray | None
 ) -> tuple[Sequence[np.ndarray], np.ndarray]:
     """Sums and counts of merged clusters, without clusters that have no samples."""
     if groups is None:
         return sums, counts
-    count = summed(counts, groups)
-    return [summed(part, groups)[count > 0] for part in sums], count[count > 0]
+    count = sum_by_group(counts, groups)
+    return [sum_by_group(part, groups)[count > 0] for part in sums], count[count > 0]
 
 
 def _either(one: Uncertainty, other: Uncertainty) -> Uncertainty:
@@ -222,7 +222,7 @@ def _spreads(
         chosen.append(here)
         overall.append(whole[..., here])
         if len(counts) >= FEWEST_CLUSTERS:
-            without = left_out_means(part, counts)
+            without = leave_one_out_means(part, counts)
             left_out.append(_by_series(values(metric, without, over), without)[..., here])
     if len(counts) >= FEWEST_CLUSTERS:
         made = intervals(overall, left_out, counts, options, shares)
@@ -431,14 +431,14 @@ def _why_missing(metric: Metric, value: float, non_finite: NonFinite) -> str | N
         return None
     if non_finite.nan.any():
         where = "predictions or data are NaN or infinite"
-        return f"not a number in {_counted(non_finite.nan, non_finite.clips)}: {where}"
+        return f"not a number in {_bad_frames_text(non_finite.nan, non_finite.clips)}: {where}"
     because = f" ({metric.no_value})" if metric.no_value else ""
     if non_finite.infinite.any():
-        return f"infinite in {_counted(non_finite.infinite, non_finite.clips)}{because}"
+        return f"infinite in {_bad_frames_text(non_finite.infinite, non_finite.clips)}{because}"
     return f"{'undefined' if np.isnan(value) else 'infinite'}{because}"
 
 
-def _counted(bad: np.ndarray, clips: Sequence[str]) -> str:
+def _bad_frames_text(bad: np.ndarray, clips: Sequence[str]) -> str:
     """The number of bad frames, and the clip of the first one."""
     first = clips[int(bad.any(axis=1).argmax())]
     return f"{bad.sum()} of {bad.size} frames, first in clip {first}"

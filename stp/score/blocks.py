@@ -88,7 +88,7 @@ class Blocks(NamedTuple):
         return np.asarray(np.argsort(np.argsort(firsts))[inverse])
 
 
-def summed(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
+def sum_by_group(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Sum values (G, ...) over the clusters of each group, to (groups, ...).
 
     Args:

@@ -134,7 +134,7 @@ def _intervals(
     influence -= (share * influence).sum(axis=0)  # for nonlinear functions they do not add up to 0
     weighted = counts[:, None] * influence
     error = np.sqrt(np.square(weighted).sum(axis=0)) / counts.sum()
-    t = _studentised(weighted, counts.astype(np.float64), resamples, seed)
+    t = _studentised_deviations(weighted, counts.astype(np.float64), resamples, seed)
     with np.errstate(invalid="ignore"):  # 0 times infinity
         high, low = np.quantile(t, TAILS, axis=0, method="inverted_cdf")
         ends = np.stack([value - low * error, value - high * error])
@@ -148,7 +148,9 @@ def _intervals(
     return np.where(exists, ends, np.nan)
 
 
-def _studentised(weighted: np.ndarray, counts: np.ndarray, resamples: int, seed: int) -> np.ndarray:
+def _studentised_deviations(
+    weighted: np.ndarray, counts: np.ndarray, resamples: int, seed: int
+) -> np.ndarray:
     """Deviation of each resample from the value, in standard errors of the resample, (R, F).
 
     If a resample contains a cluster with n samples and influence u c times, its deviation is d =

@@ -22,7 +22,7 @@ EQUAL = 1e-12
 """Relative difference between values that are equal except for rounding."""
 
 
-def left_out_means(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def leave_one_out_means(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Compute means over samples with each cluster left out in turn.
 
     Args:

@@ -60,7 +60,7 @@ class Members:
                 remedy="set `statistic` of the score recipe",
             )
 
-    def suited(self, name: str, metric: Metric) -> Metric:
+    def adapt_metric(self, name: str, metric: Metric) -> Metric:
         """Adapt a metric to this rule of scoring several forecasts of a sample.
 
         Args:

@@ -153,7 +153,7 @@ def run(job: Job) -> Extras:
 
 def _note(samples: PeopleSamples, scenarios: Scenarios, drawn: np.ndarray) -> str:
     """Warning about paths suspiciously close to the truth; empty if there are none."""
-    followed = scenarios.followed
+    followed = scenarios.has_future
     known = np.concatenate([scenarios.observed[:, :, -2:], scenarios.future], axis=2)
     nearness = np.zeros(followed.shape, np.uint8)
     nearness[followed] = path_levels(np.moveaxis(drawn[:, followed], 0, 1), known[followed])

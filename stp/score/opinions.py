@@ -53,7 +53,7 @@ def run(job: Job) -> Extras:
     splits = sorted(pc.unique(table["split"]).to_pylist())
     parts = [table.filter(pc.equal(table["split"], split)) for split in splits]
     pairs = [(part["observed"].to_numpy(), part["predicted"].to_numpy()) for part in parts]
-    drawn = _drawn(parts, options.bootstrap)
+    drawn = _resample_counts(parts, options.bootstrap)
     rows: dict[str, list[Row]] = {}
     columns: dict[str, tables.BySample] = {}
     medians: dict[str, float | None] = {}
@@ -80,7 +80,7 @@ def run(job: Job) -> Extras:
     return {"samples": len(splits), "values": medians}
 
 
-def _drawn(parts: list[pa.Table], options: Bootstrap) -> list[np.ndarray]:
+def _resample_counts(parts: list[pa.Table], options: Bootstrap) -> list[np.ndarray]:
     """Counts of each test video in each resample, an array (B, N) for each split."""
     if not parts:
         return []

@@ -70,7 +70,7 @@ PROBABILITY = 0.999997
 .npy file. The film of the example has coarser colours, so the tolerance is 1 %."""
 
 
-def tried(network: str, folder: Path, file: WeightFile) -> list[Trial]:
+def compare_published(network: str, folder: Path, file: WeightFile) -> list[Trial]:
     """Compute the values that are published for a network, and compare them, in a few seconds.
 
     For AlexNet this is the LPIPS between a black and a white frame, for I3D the FVD between black

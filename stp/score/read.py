@@ -21,7 +21,7 @@ from stp.options.score import NOTE, ScoreOptions
 from stp.predict.agreement import Agreement, levels
 from stp.predict.output import create_predictions
 from stp.predict.source import ForecastRequest, Source, open_source, request_for
-from stp.score.samples import ALL, Availability, FrameSamples, wanted_samples
+from stp.score.samples import ALL, Availability, FrameSamples, samples_to_keep
 from stp.score.scoring import score
 
 
@@ -57,10 +57,10 @@ def run(job: Job) -> Extras:
         samples = ReadSamples(request, source)
         if samples.members == 1:
             options = replace(options, statistic=None)
-        kept_clips = wanted_samples(request.clips, keep)
+        kept_clips = samples_to_keep(request.clips, keep)
         where = f"forecasts of {rollout['model']}"
         scores = score(job, options, data, samples, where=where, threads=predict.threads)
-        kept = kept_of(samples.rows, kept_clips)
+        kept = select_stored(samples.rows, kept_clips)
         if len(kept):
             samples.store(job.out, rollout, kept)
         if note := "; ".join(filter(None, (samples.note(), source.note))):
@@ -69,7 +69,7 @@ def run(job: Job) -> Extras:
     return {**scores, "kept": len(kept), "of samples": len(request.clips)}
 
 
-def kept_of(rows: np.ndarray, clips: np.ndarray) -> np.ndarray:
+def select_stored(rows: np.ndarray, clips: np.ndarray) -> np.ndarray:
     """Choose the forecasts to store: for each wanted clip its own or, if it has none, that of the
     next clip.
 

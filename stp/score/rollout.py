@@ -19,7 +19,7 @@ from stp.models.compute import settle
 from stp.options.predict import PredictOptions
 from stp.options.score import ScoreOptions
 from stp.predict.forecasts import Forecasts
-from stp.score.samples import ALL, Availability, FrameSamples, wanted_samples
+from stp.score.samples import ALL, Availability, FrameSamples, samples_to_keep
 from stp.score.scoring import score
 
 KEPT = "kept"
@@ -57,7 +57,7 @@ def run(job: Job) -> Extras:
     device = job.runtime.get("device", "auto")
     with settle(device, predict.threads, predict.precision) as compute:
         forecasts = Forecasts(rollout, data, job.inputs, compute)
-        kept = wanted_samples(forecasts.clips, keep)
+        kept = samples_to_keep(forecasts.clips, keep)
         rolled = Rollout(forecasts, kept, Path(job.state) / KEPT)
         where = f"forecasts of {rollout['model']}"
         scores = score(job, options, data, rolled, where=where, threads=predict.threads)

@@ -31,7 +31,7 @@ def spread(samples: int, most: int) -> np.ndarray:
     return np.arange(count, dtype=np.int64) * samples // max(count, 1)
 
 
-def wanted_samples(clips: Clips, keep: int | Sequence[str]) -> np.ndarray:
+def samples_to_keep(clips: Clips, keep: int | Sequence[str]) -> np.ndarray:
     """Indices of the samples whose forecasts are to be stored, ascending int64.
 
     Args:

@@ -62,7 +62,7 @@ def score(
         options.threads,
     )
     loaded = {
-        name: conventions.build(name, of).loaded(name, networks)
+        name: conventions.build(name, of).with_networks(name, networks)
         for name, of in options.conventions.items()
     }
     in_channels = len(predictions.available.channels) < data.shape[0]
@@ -70,7 +70,7 @@ def score(
     members.check(where)
     compared = Comparison(data, predictions.frames(), predictions.members, densities or {})
     bound = {
-        name: members.suited(name, _bound(metric, compared, predictions))
+        name: members.adapt_metric(name, _bind_metric(metric, compared, predictions))
         for name, metric in loaded.items()
         if isinstance(metric, Metric)
     }
@@ -121,7 +121,8 @@ def score(
         sums,
         blocks=predictions.blocks,
         defined={
-            name: _defined(metrics[name], each.shape, predictions) for name, each in sums.items()
+            name: _defined_mask(metrics[name], each.shape, predictions)
+            for name, each in sums.items()
         },
         lacks={name: lacks for name in sums if not metrics[name].is_by_variable and in_channels},
     )
@@ -169,7 +170,7 @@ def _rows(
     }
 
 
-def _bound(metric: Metric, compared: Comparison, predictions: Samples) -> Metric:
+def _bind_metric(metric: Metric, compared: Comparison, predictions: Samples) -> Metric:
     """Bind a convention to the data, restricted to channels that the forecasts have."""
     bound = on_data(metric, compared)
     available = predictions.available
@@ -182,18 +183,20 @@ def _bound(metric: Metric, compared: Comparison, predictions: Samples) -> Metric
     if lost and not bound.independent_leads and not bound.reason:
         why = f"it needs all lead times; the forecasts lack {lost} of {predictions.leads}"
         bound = bound._replace(reason=why)
-    if bound.windows and not bound.reason and not bound.valued(available.leads.tolist()):
+    if bound.windows and not bound.reason and not bound.leads_with_value(available.leads.tolist()):
         why = "the forecasts have no whole window of lead times of its means"
         bound = bound._replace(reason=why)
     return bound
 
 
-def _defined(metric: Metric, shape: tuple[int, ...], predictions: Samples) -> np.ndarray:
+def _defined_mask(metric: Metric, shape: tuple[int, ...], predictions: Samples) -> np.ndarray:
     """Mask of the sums (..., K, T') that the forecasts define, bool (K, T')."""
     _, components, leads = shape
     mask = np.ones((components, leads), bool)
     if metric.independent_leads:
-        mask &= np.isin(np.arange(leads), list(metric.valued(predictions.available.leads.tolist())))
+        mask &= np.isin(
+            np.arange(leads), list(metric.leads_with_value(predictions.available.leads.tolist()))
+        )
     if metric.is_by_variable:
         count = len(metric.variables)
         of_variables = np.isin(np.arange(count), predictions.available.channels)
@@ -229,7 +232,7 @@ def _sample_columns(
     for name, metric in metrics.items():
         if (samples := kept[name].samples) is None:
             continue
-        absent = ~_defined(metric, samples.shape, predictions)
+        absent = ~_defined_mask(metric, samples.shape, predictions)
         masked = np.ma.masked_array(samples, np.broadcast_to(absent, samples.shape))
         every = metric.by_variable(masked).items()
         by_name = {of: values for of, values in every if not np.ma.getmaskarray(values).all()}

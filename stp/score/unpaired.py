@@ -11,7 +11,7 @@ from stp.features.frames import CHOICES
 from stp.features.networks import i3d
 from stp.metrics import frechet, kvd
 from stp.metrics.perceptual import Embed
-from stp.metrics.set_distance import matched
+from stp.metrics.set_distance import draw_indices
 from stp.score.sample_size import Extrapolated, Resolution, extrapolate, resolution, why_no_line
 from stp.score.video_folder import Clip, find_clips, read_clip
 
@@ -110,10 +110,10 @@ def compare(
     n = min(available) if options.clips is None else options.clips
     _check_number(n, available, real, generated)
     real_clips, generated_clips = (
-        [own[i] for i in matched(len(own), n, options.seed)] for own in clips
+        [own[i] for i in draw_indices(len(own), n, options.seed)] for own in clips
     )
     first = _read(real_clips[0], options)
-    shortened = _cut(first[None], options)
+    shortened = _select_frames(first[None], options)
     if shortened.shape[1] < i3d.SHORTEST:
         raise StpError(
             f"{real_clips[0]} gives {shortened.shape[1]} frames for {options.convention}",
@@ -127,7 +127,7 @@ def compare(
         for start in range(0, n, BATCH):
             some = own[start : start + BATCH]
             read = [_alike(clip, _read(clip, options), real_clips[0], first) for clip in some]
-            blocks.append(embed(_cut(np.stack(read), options)))
+            blocks.append(embed(_select_frames(np.stack(read), options)))
             report("clips processed", part * n + start + len(some), 2 * n)
         features.append(np.concatenate(blocks))
     for folder, own_features in zip((real, generated), features, strict=True):
@@ -168,7 +168,7 @@ def _read(clip: Clip, options: Options) -> np.ndarray:
     return np.repeat(frames, 3 // frames.shape[1], axis=1)
 
 
-def _cut(clips: np.ndarray, options: Options) -> np.ndarray:
+def _select_frames(clips: np.ndarray, options: Options) -> np.ndarray:
     """Select the frames of clips (N, T, C, H, W) that the network processes."""
     return CHOICES[options.convention](clips[:, : options.context], clips[:, options.context :])
 

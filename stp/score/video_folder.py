@@ -203,10 +203,10 @@ def read_array(path: Path) -> np.ndarray:
                 )
             return np.asarray(file[file.files[0]])
     except DAMAGE as error:
-        raise _damaged(path, error) from error
+        raise _damage_error(path, error) from error
 
 
-def _damaged(path: Path, error: BaseException) -> StpError:
+def _damage_error(path: Path, error: BaseException) -> StpError:
     return StpError(
         f"{path} cannot be read ({error})",
         expected="a complete file",

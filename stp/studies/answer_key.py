@@ -211,7 +211,7 @@ class BestOfKey(Key):
         return f"{len(self.questions)} questions, {len(self.models)} models"
 
     @model_validator(mode="after")
-    def _listed(self) -> "BestOfKey":
+    def _check_listed(self) -> "BestOfKey":
         for question in self.questions:
             models = {*question.choices.values()}
             if question.dataset not in self.datasets or models != {*self.models}:
@@ -265,7 +265,7 @@ class PairKey(Key):
         return first if (a > b) == self.about.metrics[metric].higher_is_better else second
 
     @model_validator(mode="after")
-    def _listed(self) -> "PairKey":
+    def _check_listed(self) -> "PairKey":
         names = {scenario.name for scenario in self.scenarios}
         for question in self.questions:
             models = {*question.choices.values()}
@@ -304,7 +304,7 @@ class RatingKey(Key):
         return f"{len(self.sessions)} raters, {len(self.questions)} videos"
 
     @model_validator(mode="after")
-    def _listed(self) -> "RatingKey":
+    def _check_listed(self) -> "RatingKey":
         ids = {question.id for question in self.questions}
         if any(len(question.choices) != 1 for question in self.questions):
             raise ValueError("a question does not have exactly one video")
@@ -319,7 +319,7 @@ KINDS: dict[str, type[Key]] = {"best_of": BestOfKey, "pair": PairKey, "rating": 
 K = TypeVar("K", bound=Key)
 
 
-def kept_path(key: Path, study: str) -> Path:
+def key_copy_path(key: Path, study: str) -> Path:
     """Path of the copy of a questionnaire's key, which later questionnaires do not overwrite.
 
     Args:

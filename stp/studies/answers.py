@@ -13,7 +13,7 @@ from typing import NamedTuple
 from stp.core.disk import require_regular
 from stp.core.errors import FileError, StpError
 from stp.opinions.raters import identical, identical_text
-from stp.studies.answer_key import NONE, Key, kept_path
+from stp.studies.answer_key import NONE, Key, key_copy_path
 
 COLUMNS = ("study", "rater", "age", "gender", "position", "question", "choice", "shown", "seconds",
            "answered_at")  # fmt: skip
@@ -249,7 +249,7 @@ def _refuse(problems: list[str], studies: set[str], key_path: Path) -> None:
     more = len(problems) - MOST_PROBLEMS
     lines = [*problems[:MOST_PROBLEMS], *([f"... and {more} more"] if more > 0 else [])]
     copies = [
-        kept_path(key_path, study) for study in sorted(studies) if re.fullmatch(r"\w+", study)
+        key_copy_path(key_path, study) for study in sorted(studies) if re.fullmatch(r"\w+", study)
     ]
     earlier = [str(path) for path in copies if path.is_file()]
     remedy = "fix these files, or remove them; a rater counts once"

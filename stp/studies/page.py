@@ -23,7 +23,7 @@ from stp.core.disk import beside, writing
 from stp.core.errors import FileError, StpError
 from stp.core.job import Report
 from stp.render.pictures import sprites
-from stp.studies.answer_key import Key, kept_path
+from stp.studies.answer_key import Key, key_copy_path
 
 PARTS = Path(__file__).parent
 """Folder of this package with the page's HTML, CSS and JavaScript."""
@@ -147,7 +147,7 @@ def write_pages(draft: Draft, key_path: Path, report: Report) -> Key:
     limit = draft.key.about.max_megabytes * 1e6
     contents = [draft.content(page) for page in draft.pages]
     for quality in sprites.QUALITIES:
-        encoded = _encoded(draft, contents, quality, limit, report)
+        encoded = _encode_pictures(draft, contents, quality, limit, report)
         if encoded is None:
             continue
         visible = [_common(draft), contents, encoded]
@@ -172,7 +172,7 @@ def write_pages(draft: Draft, key_path: Path, report: Report) -> Key:
             temporary.write_text(text(content), encoding="utf-8", newline="\n")
             report("pages written", number, len(draft.pages))
         key_text = key.model_dump_json(indent=1) + "\n"
-        for path in (key_path, kept_path(key_path, key.study)):
+        for path in (key_path, key_copy_path(key_path, key.study)):
             stack.enter_context(beside(path)).write_text(key_text, encoding="utf-8")
     return key
 
@@ -197,7 +197,7 @@ def _common(draft: Draft) -> Json:
     }
 
 
-def _encoded(
+def _encode_pictures(
     draft: Draft, contents: list[Json], quality: int | None, limit: float, report: Report
 ) -> dict[str, Json] | None:
     """Sprite sheets by id, with the sizes of their frames; None if a page would be too large."""

@@ -61,7 +61,7 @@ def agree(answers: list[Answer]) -> bool:
     return answers[0].model == answers[1].model
 
 
-def counted(answers: list[Answer]) -> list[Answer]:
+def counting_answers(answers: list[Answer]) -> list[Answer]:
     """The answers that count: the first two, and also the third if the first two disagree."""
     return answers[: 2 if len(answers) < 3 or agree(answers) else 3]
 
@@ -93,7 +93,7 @@ def agreements(
     Returns:
         a row for each scenario (group of models), metric and way of counting answers.
     """
-    judged = _judged(key, read)
+    judged = _judged_pairs(key, read)
     printed: dict[tuple[str, str], float] = {}
     for entry in published:
         if entry.dimension == "agreement":
@@ -148,14 +148,14 @@ def over_bases(scenarios: Iterable[Scenario]) -> list[tuple[Scenario, list[Scena
     return merged
 
 
-def _judged(key: PairKey, read: Answers) -> list[Judged]:
+def _judged_pairs(key: PairKey, read: Answers) -> list[Judged]:
     numbers: dict[frozenset[str], int] = {}
     judged = []
     for number, answers in answers_by_question(key, read).items():
         question = key.questions[number]
         pair = numbers.setdefault(frozenset(question.choices.values()), len(numbers))
         if answers:
-            judged.append(Judged(question, pair, counted(answers)))
+            judged.append(Judged(question, pair, counting_answers(answers)))
     return judged
 
 

@@ -22,7 +22,7 @@ from stp.studies.pair_agreement import (
     CHOSEN_EQUAL,
     agreements,
     answers_by_question,
-    counted,
+    counting_answers,
     needs_rater,
     over_bases,
 )
@@ -78,7 +78,7 @@ def _grid(name: str, key: PairKey, read: Answers, rows: list[AgreementRow]) -> G
     by_question = answers_by_question(key, read).values()
     needs = [needs_rater(answers) for answers in by_question]
     second, third = needs.count("second"), needs.count("third")
-    beyond = len(read.answers) - sum(len(counted(answers)) for answers in by_question)
+    beyond = len(read.answers) - sum(len(counting_answers(answers)) for answers in by_question)
     warnings = read.warnings()
     if third or second:
         warnings.append(

@@ -77,11 +77,11 @@ def _line(key: BestOfKey, tally: Tally, header: Sequence[str]) -> list[object]:
     values = ["" if value is None else f"{value:.6f}" for value in (share.value, *ends)]
     reasons = dict.fromkeys(filter(None, [tally.reason, share.clustered.reason]))
     kinds = {source.source for source in of_dataset} - {"official"}
-    notes = [f"{_joined(kinds)} clips"] if kinds else []
+    notes = [f"{_join_names(kinds)} clips"] if kinds else []
     fields = {
-        "source": _joined(source.source for source in sources),
+        "source": _join_names(source.source for source in sources),
         "scale": key.scale,
-        "protocol": _joined(source.protocol for source in sources),
+        "protocol": _join_names(source.protocol for source in sources),
         "comparable": "yes" if _is_papers(key) else "NO",
         "study": key.study,
         "dataset": key.datasets.get(tally.dataset, "all"),
@@ -102,7 +102,7 @@ def _line(key: BestOfKey, tally: Tally, header: Sequence[str]) -> list[object]:
     return [fields[column] for column in header]
 
 
-def _joined(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     return " and ".join(sorted(set(names)))
 
 
@@ -125,7 +125,7 @@ def _grid(
     if not _is_papers(key):
         warnings.append(
             f"NOT COMPARABLE with the study of the paper: "
-            f"{_joined(source.source for source in key.sources)} data, scale {key.scale}, "
+            f"{_join_names(source.source for source in key.sources)} data, scale {key.scale}, "
             f"{len(key.questions)} questions, {len(key.models)} models."
         )
     return Grid(
@@ -190,7 +190,7 @@ def _share_section(key: BestOfKey, counted: list[Tally], dataset: str) -> Sectio
         ["Model", "Found best", "Share", *INTERVALS, "Questions won", "Paper"],
         rows,
         f"{first.raters} raters, {first.questions} questions, {first.share.answers} answers; "
-        f"{_joined(source.source for source in _sources(key, dataset))} data. Random choices "
+        f"{_join_names(source.source for source in _sources(key, dataset))} data. Random choices "
         f"would give each model {_percent(1 / len(key.models))}.",
         notes=reasons,
     )

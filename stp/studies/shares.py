@@ -107,12 +107,12 @@ def share(votes: Sequence[Vote], *, of_raters: bool = True, resamples: int = RES
         # All resamples are equal, but that is no certainty.
         interval = Interval(None, None, "no spread: " + ("never" if hits == 0 else "always"))
     else:
-        low, high = np.quantile(_resampled(table, of_raters, resamples), TAILS)
+        low, high = np.quantile(_resampled_shares(table, of_raters, resamples), TAILS)
         interval = Interval(float(low), float(high))
     return Share(hits, answers, hits / answers, interval, wilson(hits, answers))
 
 
-def _resampled(table: pd.DataFrame, of_raters: bool, resamples: int) -> np.ndarray:
+def _resampled_shares(table: pd.DataFrame, of_raters: bool, resamples: int) -> np.ndarray:
     """The share of hits in each resample that has answers, (R,)."""
     rater = pd.factorize(table["rater"])[0] * of_raters
     question = pd.factorize(table["question"], sort=True)[0]

@@ -116,7 +116,7 @@ class Grid:
 Density = Mixture | Grid
 
 
-def stated(
+def to_positions(
     prediction: np.ndarray | Density, scenarios: Scenarios, steps: int, predictor: object
 ) -> np.ndarray:
     """Convert what a predictor returns to positions.
@@ -253,7 +253,7 @@ def _mixture(rows: pa.Table, scenarios: Scenarios) -> Mixture:
         )
     covariances = np.stack([np.stack([xx, xy], -1), np.stack([xy, yy], -1)], -1)
     means = np.stack([x, y], axis=-1)
-    return Mixture(*(_placed(values, scenarios) for values in (weight, means, covariances)))
+    return Mixture(*(_pad_people(values, scenarios) for values in (weight, means, covariances)))
 
 
 def _grid(rows: pa.Table, scenarios: Scenarios) -> Grid:
@@ -269,7 +269,7 @@ def _grid(rows: pa.Table, scenarios: Scenarios) -> Grid:
         raise _WrongError("cells contain no probabilities", "probabilities with sum 1")
     origin = np.stack([rows["origin_x"].to_numpy(), rows["origin_y"].to_numpy()], axis=-1)
     origin = origin.reshape(*shape, 2)[:, 0]
-    return Grid(_placed(origin, scenarios), resolution, _placed(cells, scenarios))
+    return Grid(_pad_people(origin, scenarios), resolution, _pad_people(cells, scenarios))
 
 
 def keys(scenarios: Scenarios, **inner: int) -> pd.MultiIndex:
@@ -310,7 +310,7 @@ def _shape(rows: pa.Table, scenarios: Scenarios, **inner: int) -> tuple[int, ...
     return (int(scenarios.present.sum()), scenarios.future.shape[2], *inner.values())
 
 
-def _placed(of_people: np.ndarray, scenarios: Scenarios) -> np.ndarray:
+def _pad_people(of_people: np.ndarray, scenarios: Scenarios) -> np.ndarray:
     """Distribute values of present people, (people, ...), to (S, N, ...); NaN for absent people."""
     padded = np.full((*scenarios.person.shape, *of_people.shape[1:]), np.nan)
     padded[scenarios.present] = of_people

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stp.tracks.scenarios import Scenarios
-from stp.tracks.velocity import filtered
+from stp.tracks.velocity import filtered_velocity
 
 FASTER = 1.3
 """Highest speed relative to the desired speed (Helbing and Molnár 1995; Atlas)."""
@@ -119,7 +119,7 @@ def walk(
         predicted positions, (S, N, steps, 2), metres.
     """
     position = scenarios.observed[:, :, -1]
-    wanted = filtered(scenarios.observed, scenarios.dt)
+    wanted = filtered_velocity(scenarios.observed, scenarios.dt)
     velocity = wanted
     limit = FASTER * length(wanted)
     path = np.empty((*position.shape[:2], steps, 2))

@@ -26,7 +26,7 @@ def unlike(frames: np.ndarray) -> np.ndarray:
 
 
 def missing(tracks: Tracks) -> int:
-    """Count the positions that `filled` would add: those in gaps of up to `LONGEST_GAP` (4 s)."""
+    """Count positions that `fill_gaps` would add: those in gaps of up to `LONGEST_GAP` (4 s)."""
     order = np.lexsort((tracks.frame, tracks.person))
     steps = np.diff(tracks.frame[order]) / tracks.step
     own = np.diff(tracks.person[order]) == 0
@@ -34,7 +34,7 @@ def missing(tracks: Tracks) -> int:
     return int(np.floor(gaps - 1).sum())
 
 
-def filled(tracks: Tracks) -> Tracks:
+def fill_gaps(tracks: Tracks) -> Tracks:
     """Fill gaps of up to `LONGEST_GAP` (4 s) by linear interpolation (Atlas, released code).
 
     Returns:
@@ -42,7 +42,7 @@ def filled(tracks: Tracks) -> Tracks:
     """
     frames, people, positions = [], [], []
     for person, rows in tracks.people().items():
-        frame, position = _filled(tracks.frame[rows], tracks.position[rows], tracks)
+        frame, position = _fill_person(tracks.frame[rows], tracks.position[rows], tracks)
         frames.append(frame)
         people.append(np.full(len(frame), person))
         positions.append(position)
@@ -54,7 +54,7 @@ def filled(tracks: Tracks) -> Tracks:
     )
 
 
-def _filled(
+def _fill_person(
     frames: np.ndarray, positions: np.ndarray, tracks: Tracks
 ) -> tuple[np.ndarray, np.ndarray]:
     longest = np.floor(LONGEST_GAP / tracks.dt * tracks.step)

@@ -211,7 +211,7 @@ def effects(
                     protocol,
                     predictor,
                     scenarios=len(scenarios),
-                    people=int(scenarios.followed.sum()),
+                    people=int(scenarios.has_future.sum()),
                     ade=float(ade.mean()),
                     fde=float(fde.mean()),
                     common=len(common),

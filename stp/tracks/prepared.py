@@ -17,7 +17,7 @@ from stp.tracks import tables
 from stp.tracks.obstacles import Obstacles
 from stp.tracks.scenarios import Scenarios, extract
 from stp.tracks.surface import Surface
-from stp.tracks.tracks import Tracks, released_clock, split_in_time
+from stp.tracks.tracks import Tracks, split_in_time, with_released_clock
 
 TRACKS, OBSTACLES = "tracks.parquet", "obstacles.parquet"
 GOALS, SURFACE = "goals.parquet", "surface.parquet"
@@ -127,15 +127,15 @@ class PreparedTracks:
         share = self.about["calibration"]
         recordings = self.about.get("recordings", [len(self.tracks)])
         if PROTOCOLS[protocol].is_released:
-            moved = released_clock(self.tracks, recordings)
+            moved = with_released_clock(self.tracks, recordings)
             return dict(zip(PARTS, (moved.part(0, share), moved.part(share, 1)), strict=True))
         return dict(zip(PARTS, split_in_time(self.tracks, share, recordings)[:2], strict=True))
 
-    def filled_parts(self, protocol: str) -> list[str]:
+    def nonempty_parts(self, protocol: str) -> list[str]:
         """Names of the parts (calibration, test) that have detections under a protocol."""
         return [part for part, tracks in self._parts(protocol).items() if len(tracks)]
 
-    def shared_people(self) -> tuple[int, int]:
+    def count_shared_people(self) -> tuple[int, int]:
         """Count the people who appear in both the calibration part and the test part.
 
         Returns:

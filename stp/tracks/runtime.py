@@ -61,14 +61,14 @@ def measure(
         alike = np.flatnonzero(sizes == people)
         picked = np.linspace(0, len(alike) - 1, min(SCENARIOS, len(alike))).round().astype(int)
         chosen = [scenarios.chosen(alike[[place]]) for place in picked]
-        took, number = _measured(predict, chosen, seconds / len(counts), clock)
+        took, number = _time_scenarios(predict, chosen, seconds / len(counts), clock)
         low, middle, high = np.percentile(took, (25, 50, 75))
         rows.append((people, middle, low, high, min(took), number, len(took)))
     columns = list(zip(*rows, strict=True)) or [()] * len(RUNTIME)
     return pa.table(dict(zip(RUNTIME.names, columns, strict=True)), RUNTIME)
 
 
-def _measured(
+def _time_scenarios(
     predict: Callable[[Scenarios], object],
     chosen: list[Scenarios],
     seconds: float,

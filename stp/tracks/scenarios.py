@@ -26,7 +26,7 @@ import numpy as np
 
 from stp.core.errors import StpError
 from stp.options.protocols import PROTOCOLS
-from stp.tracks.gaps import LONGEST_GAP, filled
+from stp.tracks.gaps import LONGEST_GAP, fill_gaps
 from stp.tracks.smoothing import box, whole_tracks
 from stp.tracks.tracks import Tracks
 
@@ -72,7 +72,7 @@ class Scenarios:
         return self.person >= 0
 
     @property
-    def followed(self) -> np.ndarray:
+    def has_future(self) -> np.ndarray:
         """Whether each of N people is present and has a known future, by scenario, bool (S, N)."""
         return np.asarray(np.isfinite(self.future).all(axis=(2, 3)))
 
@@ -144,7 +144,7 @@ def extract(
         tracks = tracks.decimated(decimate)
     released = PROTOCOLS[protocol].is_released
     if released:
-        tracks = whole_tracks(filled(tracks), smooth)
+        tracks = whole_tracks(fill_gaps(tracks), smooth)
     starts = np.arange(first, last, tracks.step)
     demands = _Demands(observe, predict, protocol, fewest)
     people = list(tracks.people().items())
@@ -156,8 +156,8 @@ def extract(
         frame = first + begin * tracks.step
         present = np.flatnonzero((come < frame + BLOCK * tracks.step + span) & (leave >= frame))
         those = [people[number] for number in present]
-        blocks.append(_cut(tracks, those, starts[begin : begin + BLOCK], demands))
-    start, person, positions, left_out = _joined(blocks)
+        blocks.append(_cut_block(tracks, those, starts[begin : begin + BLOCK], demands))
+    start, person, positions, left_out = _join_blocks(blocks)
     observed, future = positions[:, :, :observe], positions[:, :, observe:]
     if not released:
         observed = box(observed, smooth)
@@ -190,7 +190,7 @@ _Cut = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 """Start frames (S,), people (S, N), positions (S, N, O + T, 2), and how many are left out (S,)."""
 
 
-def _cut(
+def _cut_block(
     tracks: Tracks, people: list[tuple[int, np.ndarray]], starts: np.ndarray, demands: _Demands
 ) -> _Cut:
     """Cut the scenarios that begin at given frames.
@@ -204,7 +204,7 @@ def _cut(
     observe, length = demands.observe, demands.observe + demands.predict
     released = PROTOCOLS[demands.protocol].is_released
     pieces = [_Piece(tracks, rows, starts, observe, demands.predict) for _, rows in people]
-    parts = [piece.detected() if released else piece.filled() for piece in pieces]
+    parts = [piece.is_detected() if released else piece.filled() for piece in pieces]
     table = np.array(parts, bool).reshape(len(pieces), 2, len(starts))
     seen, followed = table[:, 0], table[:, 1]
     counts = np.array([piece.seen for piece in pieces]).reshape(seen.shape)
@@ -216,7 +216,7 @@ def _cut(
     most = int(seen[:, kept].sum(axis=0).max(initial=0))
     person = np.full((len(kept), most), -1, np.int64)
     positions = np.full((len(kept), most, length, 2), np.nan)
-    cut = _detected if released else _resampled
+    cut = _detected_positions if released else _resampled_positions
     column = seen[:, kept].cumsum(axis=0) - 1
     for number, piece in enumerate(pieces):
         place = np.flatnonzero(seen[number, kept])
@@ -228,7 +228,7 @@ def _cut(
     return starts[kept], person, positions, partly[:, kept].sum(axis=0)
 
 
-def _joined(blocks: list[_Cut]) -> _Cut:
+def _join_blocks(blocks: list[_Cut]) -> _Cut:
     """Concatenate blocks of scenarios, padded to the maximum number of people."""
     most = max(person.shape[1] for _, person, _, _ in blocks)
     start, person, positions, left_out = (list(parts) for parts in zip(*blocks, strict=True))
@@ -269,7 +269,7 @@ class _Piece:
         end = np.searchsorted(self.frame, middle + predict * tracks.step)
         self.seen, self.follow = self.middle - self.first, end - self.middle
 
-    def detected(self) -> tuple[np.ndarray, np.ndarray]:
+    def is_detected(self) -> tuple[np.ndarray, np.ndarray]:
         """Whether the observation, and the future, have enough detections, bool (starts,) each."""
         return self.seen >= self.observe, self.follow >= self.predict
 
@@ -295,14 +295,14 @@ class _Piece:
         return from_the_first & now & (wide_first == wide_now), last & (wide_now == wide_last)
 
 
-def _detected(piece: _Piece, moments: np.ndarray) -> np.ndarray:
+def _detected_positions(piece: _Piece, moments: np.ndarray) -> np.ndarray:
     """The detected positions of M windows, (M, O + T, 2), whatever their exact frames are."""
     observed = piece.first[moments, None] + np.arange(piece.observe)
     future = piece.middle[moments, None] + np.arange(piece.predict)
     return np.asarray(piece.position[np.concatenate([observed, future], axis=1)])
 
 
-def _resampled(piece: _Piece, moments: np.ndarray) -> np.ndarray:
+def _resampled_positions(piece: _Piece, moments: np.ndarray) -> np.ndarray:
     """Positions of M windows, (M, O + T, 2), interpolated linearly at equal intervals."""
     begin = piece.frame[piece.first[moments]]
     times = begin[:, None] + piece.step * np.arange(piece.observe + piece.predict)

@@ -127,7 +127,7 @@ def scenario_table(scenarios: Scenarios, step: int, protocol: str, fewest: int) 
             "start_frame": start,
             "cut_frame": start + observed * step,
             "end_frame": start + (observed + future) * step,
-            "evaluated": scenarios.followed[scene, place],
+            "evaluated": scenarios.has_future[scene, place],
             "rule": pa.array([rule] * len(scene), pa.string()),
         }
     )

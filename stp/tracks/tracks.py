@@ -29,7 +29,7 @@ class Tracks:
     Attributes:
         frame: frame of each detection, float64 (R,). Frames are whole numbers, except after gaps
             were filled, and after recordings were moved in time as in the released code of Atlas
-            (`released_clock`).
+            (`with_released_clock`).
         person: number of the person of each detection, int64 (R,).
         position: position of each detection, float64 (R, 2), metres.
         step: number of frames between two annotations.
@@ -120,7 +120,7 @@ def split_in_time(
     first part, so that the second part, the test, is complete.
 
     Args:
-        tracks: detections of all recordings, concatenated by `joined`.
+        tracks: detections of all recordings, concatenated by `join_recordings`.
         share: share of the detections before the cut, in the order of time, below 1.
         recordings: number of detections of each recording; equal numbers of people in different
             recordings are different people.
@@ -140,7 +140,7 @@ def split_in_time(
     return tracks.rows(~later & ~stays), tracks.rows(later), straddling
 
 
-def joined(parts: Sequence[Tracks]) -> Tracks:
+def join_recordings(parts: Sequence[Tracks]) -> Tracks:
     """Concatenate recordings, with gaps between them.
 
     Each recording begins `APART` (60 s) after the end of the previous one, rounded to whole frames.
@@ -157,13 +157,13 @@ def joined(parts: Sequence[Tracks]) -> Tracks:
             remedy="declare them as separate datasets",
         )
     shifted, behind = [], 0
-    for part in _numbered_alike(parts):
+    for part in _renumber_people(parts):
         shifted.append(replace(part, frame=part.frame + behind))
         behind = _after(shifted[-1])
     return together(shifted)
 
 
-def _numbered_alike(parts: Sequence[Tracks]) -> Sequence[Tracks]:
+def _renumber_people(parts: Sequence[Tracks]) -> Sequence[Tracks]:
     """Renumber people so that a name has the same number in all recordings, if there are names."""
     if len(parts) == 1 or not any(part.names for part in parts):
         return parts
@@ -199,7 +199,7 @@ def _after(tracks: Tracks) -> int:
     return int(tracks.frame.max()) + math.ceil(APART / tracks.dt * tracks.step)
 
 
-def released_clock(tracks: Tracks, recordings: Sequence[int]) -> Tracks:
+def with_released_clock(tracks: Tracks, recordings: Sequence[int]) -> Tracks:
     """Move recordings in time as the released code of the Atlas benchmark does.
 
     This serves only to reproduce results of Atlas (protocol ``atlas-paper``). In that code, a
@@ -212,7 +212,7 @@ def released_clock(tracks: Tracks, recordings: Sequence[int]) -> Tracks:
       If two people have the same number in both recordings, their tracks may be joined into one.
 
     Args:
-        tracks: detections of all recordings, concatenated by `joined`.
+        tracks: detections of all recordings, concatenated by `join_recordings`.
         recordings: number of detections of each recording, in order.
 
     Returns:

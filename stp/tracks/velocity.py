@@ -29,7 +29,7 @@ def weights(velocities: int, mode: Mode = "gaussian") -> np.ndarray:
     return np.asarray(bell / bell.sum())
 
 
-def filtered(observed: np.ndarray, dt: float, mode: Mode = "gaussian") -> np.ndarray:
+def filtered_velocity(observed: np.ndarray, dt: float, mode: Mode = "gaussian") -> np.ndarray:
     """Compute the weighted mean of the observed velocities.
 
     Args:

@@ -16,7 +16,7 @@ import numpy as np
 from stp.core.errors import StpError
 from stp.core.job import Interrupted, Report, never, silent
 from stp.tracks import errors
-from stp.tracks.densities import Density, stated
+from stp.tracks.densities import Density, to_positions
 from stp.tracks.obstacles import Obstacles
 from stp.tracks.scenarios import Scenarios
 from stp.train import searches
@@ -92,7 +92,7 @@ def final_error(
     """
     steps = scenarios.future.shape[2]
     prediction = predictor.predict(scenarios, steps, parameters, obstacles)
-    predicted = stated(prediction, scenarios, steps, predictor)
+    predicted = to_positions(prediction, scenarios, steps, predictor)
     of_scenarios = errors.by_scenario(errors.fde(errors.displacement(predicted, scenarios.future)))
     return float(of_scenarios.mean())
 

@@ -53,7 +53,7 @@ def run(job: Job) -> Extras:
     make = _learn if recipe.get("fit") == "sgd" else _search
     return {
         "scenarios": len(scenarios),
-        "people": int(scenarios.followed.sum()),
+        "people": int(scenarios.has_future.sum()),
         **make(job, module, scenarios, place),
     }
 

@@ -154,11 +154,13 @@ def loss_of(
         compared = observed.shape[2] if channels is None else len(channels)
         values = compared * observed[0, 0, 0].numel()
         if members is not None:
-            draws = [_drawn(model, frames, observed.shape[1], values) for _ in range(members)]
+            draws = [
+                _draw_forecast(model, frames, observed.shape[1], values) for _ in range(members)
+            ]
             drawn, terms = zip(*draws, strict=True)
             predicted, term = torch.stack(drawn, dim=1), torch.stack(terms).mean()
         elif model.is_sampled:
-            predicted, term = _drawn(model, frames, observed.shape[1], values)
+            predicted, term = _draw_forecast(model, frames, observed.shape[1], values)
         else:
             predicted, observed = model.outputs(clips, step, *leads)
             require_shape(model, predicted, observed.shape, "outputs")
@@ -226,7 +228,7 @@ def copy_of(model: nn.Module) -> dict[str, Tensor]:
     return {name: value.detach().cpu().clone() for name, value in model.state_dict().items()}
 
 
-def _drawn(
+def _draw_forecast(
     model: ForecastModel, frames: Tensor, horizon: int, values: int
 ) -> tuple[Tensor, Tensor]:
     forecast, term = model.drawn_forecast(frames, horizon, values)

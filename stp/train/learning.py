@@ -56,7 +56,7 @@ class Objective(Protocol):
         """
         ...
 
-    def varied(self, rows: Rows, random: np.random.Generator) -> Rows:
+    def augment(self, rows: Rows, random: np.random.Generator) -> Rows:
         """Change a batch of people at random in ways that keep it realistic, such as mirroring.
 
         Args:
@@ -213,7 +213,7 @@ def learn(
         order = epoch_order(np.arange(people), seed, epoch)
         chosen = torch.from_numpy(np.array_split(order, batches)[batch])
         drawn = {name: value[chosen] for name, value in rows.items()}
-        drawn = dict(objective.varied(drawn, np.random.default_rng([seed, step])))
+        drawn = dict(objective.augment(drawn, np.random.default_rng([seed, step])))
         rate = 0.5 * (1 + math.cos(math.pi * step / options.steps))
         for group in optimiser.param_groups:
             group["lr"] = options.lr * rate

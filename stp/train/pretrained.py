@@ -15,7 +15,7 @@ from stp.models import weights
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.train.order import INITIAL_WEIGHTS, draw
-from stp.train.run import checked, fit, write_history
+from stp.train.run import fit, load_training, write_history
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def run(job: Job) -> Extras:
             snapshots are requested without a training run.
         Interrupted: the job was asked to stop, and has saved its state.
     """
-    training = checked(job)
+    training = load_training(job)
     recipe, given = training.job.recipe, read(training.job)
     facts = {"weights": given.describe()}
     if given.use == "initialise":

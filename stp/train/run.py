@@ -89,10 +89,10 @@ def run(job: Job) -> Extras:
             diverges.
         Interrupted: the job was asked to stop, and has saved its state.
     """
-    return fit(checked(job))
+    return fit(load_training(job))
 
 
-def checked(job: Job) -> Training:
+def load_training(job: Job) -> Training:
     """Read and check the recipe (all settings) and the data of a training run.
 
     Raises:
@@ -141,7 +141,7 @@ def fit(training: Training, initial: Mapping[str, Tensor] | None = None) -> Extr
             fitted, extras = descent.best_weights, descent.describe()
             history = descent.progress.history
         elif recipe["fit"] == "closed_form":
-            fitted, extras = _closed_form(job, options, data, normalisation)
+            fitted, extras = _fit_closed_form(job, options, data, normalisation)
             history = []
         else:
             raise ConfigurationError(
@@ -170,7 +170,7 @@ def write_history(job: Job, history: list[dict[str, Any]]) -> None:
     table.to_parquet(job.out / "history.parquet", index=False, write_page_checksum=True)
 
 
-def _closed_form(
+def _fit_closed_form(
     job: Job, options: TrainOptions, data: Prepared, normalisation: Normalisation
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Fit a model in one pass over the training clips, on the CPU."""

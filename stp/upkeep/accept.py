@@ -46,7 +46,7 @@ def accept(make_plan: Callable[[], Plan], words: list[str], reason: str) -> list
         past, standing = OlderArtefacts(plan), artefact_states(plan)
         new: list[Accepted] = []
         refused: list[str] = []
-        for artefact in _selected(plan, words, entries):
+        for artefact in _select_unaccepted(plan, words, entries):
             if standing[artefact.folder].state == DONE:
                 continue
             older = past.nearest(artefact)
@@ -99,7 +99,7 @@ def undo(plan: Plan, words: list[str]) -> list[Accepted]:
     return entries
 
 
-def _selected(plan: Plan, words: list[str], entries: list[Accepted]) -> list[Artefact]:
+def _select_unaccepted(plan: Plan, words: list[str], entries: list[Accepted]) -> list[Artefact]:
     """The selected artefacts, without those whose receipts were accepted meanwhile."""
     accepted = {f"{entry.address}/{entry.new}" for entry in entries}
     waiting = [word for word in words if not any(folder in word for folder in accepted)]

@@ -48,7 +48,7 @@ class Claim:
         return f"{self.scale} in {self.checkout} ({self.user} on {self.host}, {day})"
 
 
-def made_from(plan: Plan) -> dict[str, list[str]]:
+def inputs_by_artefact(plan: Plan) -> dict[str, list[str]]:
     """List which artefacts (folders that jobs write) each artefact of a plan is made from.
 
     Args:
@@ -86,7 +86,7 @@ def claim(plan: Plan, results: Path = RESULTS) -> Path:
         "user": user(),
         "scale": scale,
         "time": time.time(),
-        "artefacts": made_from(plan),
+        "artefacts": inputs_by_artefact(plan),
     }
     path = plan.store / "state" / "plans" / f"{digest([name.read_text(), checkout, scale])}.json"
     write_text(path, json.dumps(content, indent=0))

@@ -87,10 +87,10 @@ def schema(name: str) -> Json:
         for key, options in OPTIONS.items():
             value = part.get("properties", {}).get(key, {})
             if value.get("type") == "object":
-                value["properties"] = _described(options)["properties"]
+                value["properties"] = _class_schema(options)["properties"]
     if name == "scale":
         for part in (Runtime, Bootstrap):
-            made["$defs"][part.__name__] = _described(part)
+            made["$defs"][part.__name__] = _class_schema(part)
         for key, of in OVERRIDES.items():
             part = _optional(of.model_json_schema())
             made["$defs"] |= part.pop("$defs", {})
@@ -101,7 +101,7 @@ def schema(name: str) -> Json:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
 
-def _described(kind: type) -> Json:
+def _class_schema(kind: type) -> Json:
     """The schema of a class that is not `Strict`."""
     made: Json = {**TypeAdapter(kind).json_schema(), "description": summary(kind)}
     for name, about in made["properties"].items():
@@ -187,7 +187,7 @@ def page() -> str:
         lines += _table(kind_of(made), parts)
         for key, options in OPTIONS.items() if name == "scale" else ():
             lines += [f"### Keys of `{key}`", "", "Of models of frames:", ""]
-            lines += _table(_described(options), {})
+            lines += _table(_class_schema(options), {})
         for part, inner in sorted(made.get("$defs", {}).items()):
             if part not in shown and "properties" in inner and not part.startswith(PART):
                 shown.add(part)

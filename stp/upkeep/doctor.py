@@ -128,7 +128,9 @@ def _weights(configured: Path | None) -> Check:
             f"{configured} does not exist",
             "correct STP_WEIGHTS_DIR or paths.weights",
         )
-    networks = {name: network for name, network in weights.declared().items() if network.files}
+    networks = {
+        name: network for name, network in weights.read_declared_weights().items() if network.files
+    }
     present = weights.present(folder, networks)
     absent = [name for name in networks if name not in present]
     detail = f"{', '.join(present) or 'none'} in {folder}"

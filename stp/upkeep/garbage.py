@@ -17,12 +17,12 @@ from stp.core.errors import StpError
 from stp.core.job import Report, silent
 from stp.core.receipts import RECEIPT, read_receipt
 from stp.core.units import size_text
-from stp.page.plain_table import folded
+from stp.page.plain_table import wrap_line
 from stp.plan.cells import Plan
 from stp.plan.checked_config import CONFIG_FOLDER, read_yaml
 from stp.run.meter import CountMeter
-from stp.upkeep.claims import Claim, made_from, read_claims
-from stp.upkeep.inventory import artefacts, changed_at, leftovers, require, size_of, states
+from stp.upkeep.claims import Claim, inputs_by_artefact, read_claims
+from stp.upkeep.inventory import artefacts, last_change_time, leftovers, require, size_of, states
 
 DAY = 24 * 3600.0
 Needed = dict[str, list[str]]
@@ -69,7 +69,7 @@ class Garbage:
     running: list[str]
 
 
-def needed(plans: Iterable[Plan], claims: Iterable[Claim]) -> Needed:
+def needed_artefacts(plans: Iterable[Plan], claims: Iterable[Claim]) -> Needed:
     """List all artefacts (folders that jobs write) that somebody needs, with their inputs.
 
     Args:
@@ -80,7 +80,10 @@ def needed(plans: Iterable[Plan], claims: Iterable[Claim]) -> Needed:
         for the folder of each needed artefact, the folders of the artefacts that it is made from.
     """
     folders: Needed = {}
-    for part in (*(made_from(plan) for plan in plans), *(claim.artefacts for claim in claims)):
+    for part in (
+        *(inputs_by_artefact(plan) for plan in plans),
+        *(claim.artefacts for claim in claims),
+    ):
         folders |= part
     return folders
 
@@ -90,7 +93,7 @@ def find(root: Path, keep: Needed, older_than: float = 7 * DAY, report: Report =
 
     Args:
         root: the store.
-        keep: artefact folders to keep, from `needed`.
+        keep: artefact folders to keep, from `needed_artefacts`.
         older_than: minimum time since the last change of a folder, in seconds; leftovers must be at
             least a day old.
         report: callback that receives the number of examined folders.
@@ -106,7 +109,7 @@ def find(root: Path, keep: Needed, older_than: float = 7 * DAY, report: Report =
         if store.is_held(root / holder):
             continue
         try:
-            changed = changed_at(root / folder)
+            changed = last_change_time(root / folder)
             size, files = size_of(root / folder)
         except FileNotFoundError:  # another process finished or removed it meanwhile
             continue
@@ -150,8 +153,8 @@ def find_predictions(
 
     Args:
         root: the store.
-        keep: needed artefact folders with their inputs, from `needed`; only predictions among them
-            are examined.
+        keep: needed artefact folders with their inputs, from `needed_artefacts`; only predictions
+            among them are examined.
         older_than: minimum time since the last artefact was made from the predictions, in seconds.
         report: callback that receives the number of examined folders.
     """
@@ -204,9 +207,10 @@ def delete(
         rubbish: folders from `find` or `find_predictions`. These take long in a large store, so
             runs may begin meanwhile.
         say: callback that receives each folder before it is deleted.
-        needed_then: artefacts that were needed when the garbage was listed, from `needed`; None for
-            none. As long as a job makes an artefact that is not among them and that nobody claims,
-            no artefact is deleted, because the job may read any of them.
+        needed_then: artefacts that were needed when the garbage was listed, from
+            `needed_artefacts`; None for none. As long as a job makes an artefact that is not among
+            them and that nobody claims, no artefact is deleted, because the job may read any of
+            them.
         oldest: Unix time; earlier claims (records of what checkouts need) are ignored.
     """
     for item in rubbish:
@@ -234,7 +238,7 @@ def _is_needed_by_now(root: Path, item: GarbageItem, needed_then: Needed, oldest
         return True
     claims = [claim for claim in read_claims(root) if claim.time >= oldest]
     running = {folder for folder in states(root) if store.is_held(root / "state" / folder)}
-    claimed = needed([], claims)
+    claimed = needed_artefacts([], claims)
     if item.kind == "artefact":
         return item.folder in claimed or bool(running - claimed.keys() - needed_then.keys())
     if item.kind == "predictions":
@@ -306,11 +310,11 @@ def collect(
     claims = [claim for claim in read_claims(root) if claim.time >= oldest]
     search = find_predictions if predictions else find
     meter = CountMeter("gc")
-    needs = needed(plans, claims)
+    needs = needed_artefacts(plans, claims)
     garbage = search(root, needs, days * DAY, meter)
     meter.clear()
     print(f"store: {root}")
-    print(folded(f"scales: {', '.join(plan.config.scale.scale for plan in plans)}", 80))
+    print(wrap_line(f"scales: {', '.join(plan.config.scale.scale for plan in plans)}", 80))
     for line in lines(garbage, claims, days):
         print(line)
     if yes:

@@ -83,6 +83,6 @@ def size_of(folder: Path) -> tuple[int, int]:
     return sum(sizes), len(sizes)
 
 
-def changed_at(folder: Path) -> float:
+def last_change_time(folder: Path) -> float:
     """Time of the last change of a folder or of anything in it, as Unix time."""
     return max(path.lstat().st_mtime for path in [folder, *folder.rglob("*")])

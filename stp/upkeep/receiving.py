@@ -110,7 +110,7 @@ def _receive_all(
             continue
         _take_lock(source, plan.store, receipt)
         (received.taken if store.place(copy, final) else received.present).append(folder)
-    for folder in sorted(set(_listed(sums)) - set(folders)):
+    for folder in sorted(set(_artefact_folders(sums)) - set(folders)):
         received.refused[folder] = f"it is in {SUMS}, and not in {source}"
     return received
 
@@ -181,20 +181,20 @@ def _read_sums(source: Path) -> dict[str, str]:
     return {name: value for value, _, name in (line.partition("  ") for line in lines)}
 
 
-def _listed(sums: dict[str, str]) -> list[str]:
+def _artefact_folders(sums: dict[str, str]) -> list[str]:
     return [str(PurePosixPath(name).parent) for name in sums if name.endswith(f"/{RECEIPT}")]
 
 
 def _check_receipt(source: Path, folder: str, sums: dict[str, str]) -> Receipt:
     """Read a receipt; refuse it if it is damaged or belongs to another path."""
     try:
-        return _checked_receipt(source, folder, sums)
+        return _read_verified_receipt(source, folder, sums)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         problem = f"it is incomplete ({type(error).__name__}: {error})"
         _refuse(source / folder / RECEIPT, problem, "what a stage wrote")
 
 
-def _checked_receipt(source: Path, folder: str, sums: dict[str, str]) -> Receipt:
+def _read_verified_receipt(source: Path, folder: str, sums: dict[str, str]) -> Receipt:
     path = source / folder / RECEIPT
     below(source, f"{folder}/{RECEIPT}", source, links=False)
     receipt = require_receipt(source / folder)

@@ -34,9 +34,9 @@ def lines_of_one(reason: Reason) -> Iterator[str]:
     of_inputs = {text for _, text in inherited}
     for text in dict.fromkeys(reason.because):
         if text in own_texts or text not in of_inputs:
-            yield from _indented(text, "  - ")
+            yield from _indent_lines(text, "  - ")
     for before, text in inherited:
-        yield from _indented(before + text, "  - ")
+        yield from _indent_lines(before + text, "  - ")
 
 
 def lines_of_groups(reasons: Iterable[Reason]) -> Iterator[str]:
@@ -48,7 +48,7 @@ def lines_of_groups(reasons: Iterable[Reason]) -> Iterator[str]:
         count = "1 artefact" if len(artefacts) == 1 else f"{len(artefacts)} artefacts"
         yield f"{count}: {verdict}"
         for text in because:
-            yield from _indented(text, "  - ")
+            yield from _indent_lines(text, "  - ")
         for artefact in artefacts[:LISTED]:
             yield f"      {artefact.stage:<8} {artefact.label}"
         if len(artefacts) > LISTED:
@@ -57,7 +57,7 @@ def lines_of_groups(reasons: Iterable[Reason]) -> Iterator[str]:
         yield "nothing would be made: all artefacts of the plan exist"
 
 
-def _indented(text: str, mark: str) -> Iterator[str]:
+def _indent_lines(text: str, mark: str) -> Iterator[str]:
     for i, line in enumerate(text.splitlines()):
         yield (mark if i == 0 else " " * len(mark)) + line
 

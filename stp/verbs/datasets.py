@@ -75,7 +75,10 @@ def data(
         from stp.plan import weights
 
         with writing(licences):
-            write_text(licences, licences_page.page(config.load(configfile), weights.declared()))
+            write_text(
+                licences,
+                licences_page.page(config.load(configfile), weights.read_declared_weights()),
+            )
         say(log, f"wrote {licences}")
         return
     if page is not None or prepared:
@@ -83,7 +86,7 @@ def data(
         text = (
             page_text(config.load(configfile))
             if page
-            else report.prepared_text(load_plan(configfile))
+            else report.describe_prepared(load_plan(configfile))
         )
         if target is None:
             print(text, end="")

@@ -68,9 +68,9 @@ def facts(
         return
     tables = {name: printed.read(plan, name) for name in names}
     rows = printed.differences(tables, declared)
-    chosen = output.chosen(format, out)
+    chosen = output.choose_format(format, out)
     if chosen in ("table", "markdown"):
-        output.put_grid(printed.checked(tables, declared, rows), chosen, out)
+        output.put_grid(printed.make_facts_grid(tables, declared, rows), chosen, out)
     else:
         output.put_rows(list(printed.DIFFERENCE), [tuple(row) for row in rows], chosen, out)
     if any(fact.unexplained for compared in tables.values() for fact in compared.rows):

@@ -71,7 +71,7 @@ def metrics(
             write_text(page, metrics_page.page(config.load(PAPER)))
         say(None, f"wrote {page}")
         return
-    output_format = output.chosen(format, out)
+    output_format = output.choose_format(format, out)
     if name is not None and "." in name:
         _trust_card(name, study, people, output_format, out)
         return
@@ -145,7 +145,7 @@ def store(
             if name in (None, table):
                 print(f"{sha256}  {table}")
         return
-    output_format = output.chosen(format, out)
+    output_format = output.choose_format(format, out)
     listing_sql = (
         "SELECT table_name AS name, 'table' AS kind, comment FROM duckdb_tables() UNION ALL "
         "SELECT view_name, 'view', comment FROM duckdb_views() WHERE NOT internal"

@@ -67,7 +67,9 @@ def models(
     else:
         columns = pages.columns(loaded)
         put(
-            lambda: text_table.plain(columns), None, lambda width: text_table.styled(columns, width)
+            lambda: text_table.plain(columns),
+            None,
+            lambda width: text_table.styled_table(columns, width),
         )
 
 

@@ -73,7 +73,7 @@ _OF_ENDING: dict[str, FormatName] = {
 }
 
 
-def chosen(format: FormatName | None, out: Path | None) -> FormatName:
+def choose_format(format: FormatName | None, out: Path | None) -> FormatName:
     """Choose the output format: the requested one, or else that of the file's ending.
 
     Args:
@@ -107,11 +107,11 @@ def has_styles() -> bool:
 
 def print_lines(lines: Iterable[str]) -> None:
     """Print lines on standard output, which a terminal gets wrapped at its width."""
-    from stp.page.plain_table import folded
+    from stp.page.plain_table import wrap_line
 
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for line in lines:
-        print(line if width is None else folded(line, width))
+        print(line if width is None else wrap_line(line, width))
 
 
 def put(
@@ -175,7 +175,7 @@ def put_rows(
         types: only for Parquet: Arrow type by column, of columns that may be NULL in every row;
             None if there are none.
     """
-    from stp.collect.query import save_rows, text_columns, written
+    from stp.collect.query import format_result, save_rows, text_columns
     from stp.page.text_table import answer
 
     if format == "parquet":
@@ -184,7 +184,7 @@ def put_rows(
         wrote(out)
         return
     put(
-        lambda: written(list(columns), list(rows), format),
+        lambda: format_result(list(columns), list(rows), format),
         out,
         (lambda width: answer(text_columns(columns, rows), width)) if format == "table" else None,
     )

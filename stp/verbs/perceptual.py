@@ -73,7 +73,7 @@ def weights(
     from stp.core.errors import nearest
     from stp.plan import weights as files
 
-    declared = files.declared()
+    declared = files.read_declared_weights()
     for name in names or []:
         if name not in declared:
             raise StpError(f"unknown network {name!r}", remedy=nearest(name, declared))
@@ -88,10 +88,10 @@ def weights(
     states = files.states(folder, selected, read=check)
     trials: dict[str, list[Any]] = {}
     if check:
-        from stp.score.published_values import tried
+        from stp.score.published_values import compare_published
 
         trials = {
-            state.network: tried(state.network, folder, state.file)
+            state.network: compare_published(state.network, folder, state.file)
             for state in states
             if state.file is not None and state.state == "verified"
         }
@@ -169,7 +169,7 @@ def fvd(
     @cache
     def opened() -> tuple[files.WeightFile, str, Embed]:
         """Load the network, after the folders have been checked."""
-        path, file = files.locate(folder or files.FOLDER, "i3d", files.declared())
+        path, file = files.locate(folder or files.FOLDER, "i3d", files.read_declared_weights())
         sha256 = require(path, file.model_dump())["sha256"]
         return file, sha256, i3d.embed(Weights(path, {"sha256": sha256}, device, threads), layer)
 
@@ -315,7 +315,7 @@ def quality(
 
     if sum(source is not None for source in (folder, cell, save)) != 1:
         raise typer.BadParameter("a folder of videos, --cell, or --save", param_hint="FOLDER")
-    output_format = output.chosen(format, out)
+    output_format = output.choose_format(format, out)
     fitted = rating.open_measure(load_plan(configfile), measure, variant)
     if save is not None:
         about = fitted.save(save)

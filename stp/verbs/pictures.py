@@ -123,7 +123,7 @@ def trajectories(
         labels = (
             trajectories.labels_of_models(evaluation, models.split(","))
             if models
-            else trajectories.calibrated_here(evaluation)
+            else trajectories.select_models(evaluation)
         )
         scene = evaluation.scene(scenario, labels)
         for path in out:

@@ -48,7 +48,7 @@ def query(
     Exit codes: 0 answered, 1 an error, 2 wrong usage; with --fail-if-empty, 3
     no rows.
     """
-    output_format = output.chosen(format, out)
+    output_format = output.choose_format(format, out)
     rows = output.put_answer(database, sql, output_format, out, allow_files=allow_files)
     output.end_if_empty(rows, fail_if_empty)
 
@@ -89,7 +89,7 @@ def compare(
     from stp.core import exit_codes
     from stp.render.tables import pairwise
 
-    output_format = output.chosen(format, out)
+    output_format = output.choose_format(format, out)
     pairs = pairwise.compare(results, a, b, on=cell, column=metric)
     if output_format == "table":
         output.put_grid(pairwise.grid(pairs, a, b), output_format, out)
@@ -147,7 +147,7 @@ def trace(
     from stp.collect.cell import begins_fingerprint
     from stp.collect.trace import is_number
 
-    output_format = output.chosen(format, out)
+    output_format = output.choose_format(format, out)
     if is_number(what) and not begins_fingerprint(database, what):
         _trace_number(database, what, cell, output_format, out)
     elif cell is not None:
@@ -163,7 +163,7 @@ def _trace_number(
     from stp.render.tables import trace_page
 
     if format in ("csv", "markdown", "parquet"):
-        sql, values = following.asked(number, cell)
+        sql, values = following.build_query(number, cell)
         if not output.put_answer(database, sql, format, out, values):
             raise following.nothing(database, number)
         return

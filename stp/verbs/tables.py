@@ -69,7 +69,7 @@ def table(
     from stp.render.tables import table_catalog as tables
 
     if name is None:
-        output_format = output.chosen(format, out)
+        output_format = output.choose_format(format, out)
         if output_format == "table":
             output.put_grid(tables.listing_grid(database), output_format, out)
         else:
@@ -91,9 +91,9 @@ def table(
         from stp.render.tables import findings
 
         question = findings.pick(tables.questions_of(name), finding)
-        _show_finding(question, database, output.chosen(format, out), out)
+        _show_finding(question, database, output.choose_format(format, out), out)
     elif tables.is_about_scores(name):
-        output_format = output.chosen(format, out)
+        output_format = output.choose_format(format, out)
         grid, lines = tables.of_scores(name, database, selection)
         if output_format in ("table", "markdown"):
             output.put_grid(grid, output_format, out)
@@ -103,7 +103,7 @@ def table(
     elif tables.needs_store(name):
         _table_of_store(name, database, format, out, log)
     else:
-        _table_of_file(name, database, output.chosen(format, out), out)
+        _table_of_file(name, database, output.choose_format(format, out), out)
 
 
 def _table_of_store(
@@ -120,7 +120,7 @@ def _table_of_store(
         tables.write(name, database, out)
         say_wrote(log, out, ", and beside it .md, .tex and .html")
         return
-    output_format = output.chosen(format, out)
+    output_format = output.choose_format(format, out)
     if output_format in ("table", "markdown"):
         output.put_grid(tables.of_store(name, database), output_format, out)
     elif tables.is_view(name):
@@ -135,7 +135,7 @@ def _table_of_store(
 def _show_finding(
     question: "Question", database: Path, format: output.FormatName, out: Path | None
 ) -> None:
-    from stp.collect.query import written
+    from stp.collect.query import format_result
     from stp.render.tables import findings
 
     if format == "parquet":
@@ -148,7 +148,9 @@ def _show_finding(
     heading = findings.heading(verdict)
     parts, comparisons = findings.parts(verdict), findings.for_people(verdict)
     output.put(
-        lambda: "\n".join((heading, written(*parts, format), written(*comparisons, format))),
+        lambda: "\n".join(
+            (heading, format_result(*parts, format), format_result(*comparisons, format))
+        ),
         out,
         (lambda width: output.answers(heading, width, parts, comparisons))
         if format == "table"

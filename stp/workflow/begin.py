@@ -185,7 +185,7 @@ class Run:
         return [f"{COPIES}/{table.name}.csv" for table in made_here]
 
     @property
-    def collected(self) -> list[str]:
+    def collected_files(self) -> list[str]:
         """Paths of the files of collected scores, one for each dimension."""
         return [f"{self.results}/collected/{name}.parquet" for name in self.manifests]
 
@@ -241,7 +241,7 @@ class Run:
         manifest = self.manifests.get(self.of_raters or "")
         return digest([checksum(self.study), manifest_digest(manifest) if manifest else None])
 
-    def made_table(self, wildcards: Any) -> str:
+    def table_path(self, wildcards: Any) -> str:
         """Find the path of a table of this run, which a rule copies to results/tables.
 
         Args:
@@ -261,7 +261,7 @@ class Run:
             raise snakemake_cli.unknown_target(f"{COPIES}/{name}.csv", self.all_tables)
         return self.tables[name]
 
-    def outdated(self, path: str, digest_of: Callable[[Any], str]) -> Ask:
+    def outdated_marker(self, path: str, digest_of: Callable[[Any], str]) -> Ask:
         """Make a function that tells Snakemake to redo a result whose inputs have changed.
 
         Snakemake compares modification times only. So the function compares the hash of the inputs
@@ -286,7 +286,7 @@ class Run:
 
         return outdated
 
-    def outdated_copy(self, wildcards: Any) -> list[str]:
+    def outdated_copy_marker(self, wildcards: Any) -> list[str]:
         """Tell Snakemake to redo the copy of a table in results/tables if it is outdated.
 
         Args:

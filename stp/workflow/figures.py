@@ -125,7 +125,7 @@ class Figures:
         results, paths = results_of(self.plan), figures(self.plan)
         for dimension in self.manifests:
             if self._task(dimension).pictures == "strips":
-                for case in self.plan.pictured(dimension):
+                for case in self.plan.drawable_cases(dimension):
                     paths += [
                         f"figures/{dimension}/strips/{case}.png",
                         f"figures/{dimension}/movies/{case}.gif",

@@ -110,7 +110,7 @@ class Jobs:
         where = RECEIPTS[stage].removesuffix("/artefact.json").partition("/")[2]
         return f"{results}/logs/{verb}/{where}.log"
 
-    def needed_by(self, receipt: str) -> Ask:
+    def inputs_of(self, receipt: str) -> Ask:
         """Make a function of wildcards that returns what an artefact is made from.
 
         The function returns paths of receipts of other artefacts and of lock files.

@@ -22,7 +22,7 @@ from stp.plan.manifest import manifest_digest
 from stp.plan.manifests import published_names
 from stp.plan.suite import OF_ALL, FurtherTable, MadeTable, NamedTable, SuiteTable, ViewTable
 from stp.profiling import DATASET
-from stp.profiling.published import published
+from stp.profiling.published import published_complexity
 from stp.render.tables.by_name import module_of
 from stp.render.tables.demands import demand_runs, is_reproduced
 from stp.run.workflow_files import data_origins, results_of
@@ -103,7 +103,7 @@ class Table:
         """Hash of all inputs of the table; a change outdates the table."""
         return digest(self.made_from())
 
-    def digested(self, wildcards: object) -> str:
+    def lazy_digest(self, wildcards: object) -> str:
         """Return the `digest`: a function of wildcards, so that Snakemake computes it late.
 
         Only the main process of Snakemake does so.
@@ -119,7 +119,7 @@ class Table:
             return False
         return True
 
-    def configured(self, wildcards: object, input: Any) -> list[str]:
+    def configfile_options(self, wildcards: object, input: Any) -> list[str]:
         """Make the options of the table's command that name the scale file.
 
         The path of this file may differ between runs of the same plan. This must not outdate the
@@ -135,7 +135,7 @@ class Table:
         """
         return ["--configfile", str(input.configfile)] if self.takes_configfile else []
 
-    def needed(self, wildcards: object) -> list[str]:
+    def required_inputs(self, wildcards: object) -> list[str]:
         """List the paths of the inputs of the table, as an input function of Snakemake.
 
         Raises:
@@ -167,14 +167,14 @@ class Tables:
         yield from (self._of_dimension(name) for name in self.manifests)
         for dimension in self.manifests:
             for name, of_rows in self.suite.dimensions[dimension].tables.items():
-                yield (self._answered if of_rows.study else self._of_rows)(name, of_rows)
+                yield (self._study_table if of_rows.study else self._of_rows)(name, of_rows)
         for name, about in {**OF_ALL, **self.suite.tables}.items():
             if about.facts:
                 yield self._of_facts(name, about)
             elif about.measured:
-                yield self._measured(name, about)
+                yield self._profile_table(name, about)
             else:
-                yield self._answered(name, about) if about.study else self._of_store(name, about)
+                yield self._study_table(name, about) if about.study else self._of_store(name, about)
         for name, view in self.suite.view_tables.items():
             yield self._of_store(name, view)
 
@@ -184,7 +184,7 @@ class Tables:
     def _code(self, *modules: str) -> str:
         return self.plan.sources.code_of(modules).fingerprint
 
-    def _collected(self, dimensions: Iterable[str]) -> list[str]:
+    def _collected_files(self, dimensions: Iterable[str]) -> list[str]:
         return [f"{self.results}/collected/{name}.parquet" for name in dimensions]
 
     def _read(self, about: MadeTable) -> list[str]:
@@ -202,7 +202,7 @@ class Tables:
             ],
             words=["render", self.manifests[name], "--out", f"{self.folder}/{name}.csv"],
             ancient=[self.manifests[name]],
-            inputs=self._collected([name]),
+            inputs=self._collected_files([name]),
             endings=(
                 "_tidy.csv",
                 *(("_leads.csv",) if dimension.by_lead else ()),
@@ -239,7 +239,7 @@ class Tables:
             ],
             words=["render", manifest, "--study", name, "--out", out],
             ancient=[manifest],
-            inputs=[*self._collected([dimension]), *self._read(about)],
+            inputs=[*self._collected_files([dimension]), *self._read(about)],
             demand=(lambda: demands[about.demands](name)) if about.demands else nothing,
         )
 
@@ -265,11 +265,11 @@ class Tables:
             ],
             words=["table", name, "--database", self.database, "--out", out],
             ancient=list(self.manifests.values()),
-            inputs=[*self._collected(self.manifests), *reads],
+            inputs=[*self._collected_files(self.manifests), *reads],
             captions=(caption, "table"),
         )
 
-    def _answered(self, name: str, about: MadeTable) -> Table:
+    def _study_table(self, name: str, about: MadeTable) -> Table:
         """The table of a study with people: of the best of several predictions, or of pairs."""
         assert about.study is not None
         study = config_file(CONFIG_FOLDER, about.study)
@@ -301,7 +301,7 @@ class Tables:
             if dimension
             else [*words, "--study", str(study)],
             ancient=[self.manifests[dimension]] if dimension else [],
-            inputs=self._collected([dimension] if dimension else self.manifests),
+            inputs=self._collected_files([dimension] if dimension else self.manifests),
             endings=(*(() if of_pairs else ("_agreement.csv",)), *endings),
             # A table of pairs without answers contains only the printed values.
             demand=nothing if of_pairs else self._demand_answers,
@@ -318,7 +318,7 @@ class Tables:
             about,
             made_from=lambda: [
                 self._code(*facts.modules(self.plan, name)),
-                self._configured(),
+                self._config_checksums(),
                 scale,
                 receipts,
             ],
@@ -331,7 +331,7 @@ class Tables:
             takes_configfile=True,
         )
 
-    def _measured(self, name: str, about: SuiteTable) -> Table:
+    def _profile_table(self, name: str, about: SuiteTable) -> Table:
         """The table of sizes and speeds of models; speeds are measured on this machine, which takes
         minutes.
         """
@@ -344,13 +344,14 @@ class Tables:
             made_from=lambda: [self._code("stp.profiling.table"), scale],
             words=[*words, "--table", out, "--measurements", "results/profile"],
             inputs=[
-                f"results/profile/{model}/{DATASET}.json" for model in published(self.plan.config)
+                f"results/profile/{model}/{DATASET}.json"
+                for model in published_complexity(self.plan.config)
             ],
             data_origin=NO_DATA,
             on_demand=True,
         )
 
-    def _configured(self) -> dict[str, str]:
+    def _config_checksums(self) -> dict[str, str]:
         """Checksums of the configuration files that tables of printed facts are made from."""
         folders = [*(CONFIG_FOLDER / name for name in CONFIGURED), self.suite.folder]
         files = [path for folder in folders for path in folder.iterdir() if path.is_file()]

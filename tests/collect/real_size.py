@@ -20,7 +20,7 @@ from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.core.job import Job
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
-from stp.plan.metric import declared
+from stp.plan.metric import read_convention
 from stp.prepare.output import write_coordinate
 from stp.render.tables.paper_table import render_table
 from stp.score.run import run
@@ -127,7 +127,9 @@ def make(folder: Path) -> dict[str, Any]:
             path.unlink()
         recipe = {
             "cell": cell["key"],
-            "conventions": {name: declared(name, "a test")[1].definition for name in CONVENTIONS},
+            "conventions": {
+                name: read_convention(name, "a test")[1].definition for name in CONVENTIONS
+            },
             "bootstrap": {"resamples": 200},
         }
         inputs = {"data": Path(cell["data"]), "predictions": Path(cell["predictions"])}

@@ -24,7 +24,7 @@ from stp.plan.suite import read_suite
 from stp.render.tables.paper_table import render_table
 from stp.score import bootstrap
 from stp.score.blocks import Blocks
-from stp.score.jackknife import left_out_means
+from stp.score.jackknife import leave_one_out_means
 from stp.score.tables import write_clusters, write_samples
 
 # At real size
@@ -164,7 +164,7 @@ def test_blocks_are_merged_from_the_first_one(real: Any) -> None:
     counts = np.bincount(groups, weights=one.n)
     each = np.bincount(groups, weights=sums)[:, None]
     ends = bootstrap.intervals(
-        each.sum(axis=0) / STARTS, left_out_means(each, counts), counts, resamples=200, seed=0
+        each.sum(axis=0) / STARTS, leave_one_out_means(each, counts), counts, resamples=200, seed=0
     )
     assert len(counts) == 20 and np.isfinite(ends).all()
 
@@ -256,7 +256,7 @@ def test_a_column_is_the_mean_over_its_lead_times(table: Path) -> None:
                 continue  # its interval is that of the scores
             each, ones = of_clusters[:, None], np.ones(CLUSTERS)
             (low,), (high,) = bootstrap.intervals(
-                each.mean(axis=0), left_out_means(each, ones), ones, resamples=300, seed=5
+                each.mean(axis=0), leave_one_out_means(each, ones), ones, resamples=300, seed=5
             )
             assert float(row["ci95_low"]) == pytest.approx(low, rel=1e-9)
             assert float(row["ci95_high"]) == pytest.approx(high, rel=1e-9)

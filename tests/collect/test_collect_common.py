@@ -24,7 +24,7 @@ from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.collect.cluster_sums import NOT_KEPT
-from stp.collect.leave_one_out import LeftOut, RowValue, left_out
+from stp.collect.leave_one_out import LeftOut, RowValue, leave_one_out_values
 from stp.collect.pairwise_tests import OTHER_CLIPS, OTHER_CLUSTERS
 from stp.plan.column import Part
 from stp.plan.manifest_types import Cell
@@ -77,7 +77,7 @@ def test_values_of_some_samples_are_those_of_scoring_these(tmp_path: Path, lacki
     places = [(name, part) for name in ("wrmse.pooled", "bias.weighted") for part in parts]
     places += [] if lacking else [("rmse.pooled", Part())]
     every, some = (
-        left_out([RowValue((cell,), name, part, value) for name, part in places], names)
+        leave_one_out_values([RowValue((cell,), name, part, value) for name, part in places], names)
         for cell, names, value in (
             (both[0], frozenset(f"clip{n:03}" for n in HELD), 0.0),
             (both[1], frozenset(f"clip{n:03}" for n in range(STARTS)), 0.0),
@@ -90,7 +90,7 @@ def test_values_of_some_samples_are_those_of_scoring_these(tmp_path: Path, lacki
         assert one.value == other.value and one.values.tolist() == other.values.tolist()
     for name in CONVENTIONS[3:] if not lacking else ():
         asked = RowValue((both[0],), name, Part(), 0.0)
-        assert left_out([asked], frozenset(["clip000"])) == [NOT_KEPT]
+        assert leave_one_out_values([asked], frozenset(["clip000"])) == [NOT_KEPT]
 
 
 # Tests of models with other starts, by hand on a small store.

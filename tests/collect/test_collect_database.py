@@ -13,7 +13,7 @@ from small_store import PUBLISHED, SmallStore, built, convention_facts, suite
 
 from stp.collect import schema
 from stp.collect.artefact_views import KEPT_ROWS
-from stp.collect.sample_files import stated_schema
+from stp.collect.sample_files import read_arrow_schema
 from stp.collect.settings import key_columns, values_of
 from stp.collect.views import VIEWS
 from stp.core.errors import StpError
@@ -183,11 +183,11 @@ def test_sample_scores_of_another_writer_stand_beside_the_others(store: SmallSto
 def test_the_stated_schema_is_what_arrow_reads(store: SmallStore) -> None:
     path = Path(store.cells[1]["scores"]) / "sample_scores.parquet"
     stated = pq.read_metadata(path).metadata[b"ARROW:schema"]
-    assert stated_schema(path) == stated
+    assert read_arrow_schema(path) == stated
     pq.write_table(pq.read_table(path), path, store_schema=False)
-    assert stated_schema(path) is None
+    assert read_arrow_schema(path) is None
     path.write_bytes(b"PAR1")
-    assert stated_schema(path) is None
+    assert read_arrow_schema(path) is None
 
 
 def test_score_rows_name_cells_and_kinds_by_number(database: Path) -> None:

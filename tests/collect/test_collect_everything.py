@@ -159,7 +159,7 @@ def test_scores_that_were_made_again_since_they_were_collected_are_collected_aga
 def test_scores_that_are_made_again_while_they_are_read_are_not_mixed(
     results: Path, rivals: SmallStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = scores.collected_rows
+    read = scores.collect_rows
 
     def slowly(plan: Manifest, cell: Cell) -> pa.Table:
         found = read(plan, cell)
@@ -169,7 +169,7 @@ def test_scores_that_are_made_again_while_they_are_read_are_not_mixed(
         return found
 
     with monkeypatch.context() as patched:
-        patched.setattr(scores, "collected_rows", slowly)
+        patched.setattr(scores, "collect_rows", slowly)
         collect_dimension(rivals.write(), results / "collected" / "short_term.parquet")
     build(results)
     assert numbers(results) == [("convlstm", 0.1, 1), ("persistence", 0.7, 2)]

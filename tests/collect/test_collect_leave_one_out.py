@@ -13,7 +13,7 @@ from scored_rivals import CLIPS, CLUSTERS, cell_of, forecasts, scored, value_of
 from toy_scored import Scored, write_scored
 
 from stp.collect.cluster_sums import NO_SUMS
-from stp.collect.leave_one_out import LeftOut, RowValue, left_out
+from stp.collect.leave_one_out import LeftOut, RowValue, leave_one_out_values
 from stp.core.errors import StpError
 from stp.plan.column import Part
 from stp.plan.manifest_types import Cell
@@ -64,7 +64,7 @@ def test_what_is_left_is_scored(
         RowValue((c,), convention, Part(threshold=part), value_of(c, convention, part))
         for c in cells
     ]
-    good, noisy = left_out(asked)
+    good, noisy = leave_one_out_values(asked)
     assert isinstance(good, LeftOut) and isinstance(noisy, LeftOut)
     assert good.clusters == noisy.clusters and good.values.shape == (CLUSTERS,)
     assert good.value == pytest.approx(asked[0].value)
@@ -82,7 +82,7 @@ def test_seeds_are_averaged_without_each_cluster(rivals: dict[str, Scored]) -> N
     values = [value_of(cell, "rmse.pooled") for cell in cells]
     singles = [RowValue((c,), "rmse.pooled", Part(), v) for c, v in zip(cells, values, strict=True)]
     both = RowValue(tuple(cells), "rmse.pooled", Part(), float(np.mean(values)))
-    first, second, joined = (one.values for one in left_out([*singles, both]))
+    first, second, joined = (one.values for one in leave_one_out_values([*singles, both]))
     np.testing.assert_allclose(joined, (first + second) / 2)
 
 
@@ -92,7 +92,7 @@ def test_there_is_a_reason_where_there_is_no_p(rivals: dict[str, Scored], tmp_pa
 
     def answer(cell: Cell, convention: str = "mse.pixel_mean", **changes: Any) -> Any:
         asked = RowValue((cell,), convention, Part(), value)._replace(**changes)
-        return left_out([asked])[0]
+        return leave_one_out_values([asked])[0]
 
     assert answer(cell, "fvd.predicted_only") == NO_SUMS
     assert answer(cell_of(scores=str(tmp_path))) == NO_SUMS
@@ -110,7 +110,7 @@ def test_few_clusters_have_no_p(tmp_path: Path) -> None:
         write_scored(tmp_path, clips, np.zeros((9, 1, 1, 4, 4), np.float32)), "mae.pixel_mean"
     )
     asked = RowValue((cell,), "mae.pixel_mean", Part(), value_of(cell, "mae.pixel_mean"))
-    (reason,) = left_out([asked])
+    (reason,) = leave_one_out_values([asked])
     assert isinstance(reason, str) and "9 clusters" in reason
 
 
@@ -119,7 +119,7 @@ def test_damaged_sums_are_named(rivals: dict[str, Scored]) -> None:
     path = Path(cell.scores) / "cluster_sums.parquet"
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(StpError, match=r"cluster_sums\.parquet"):
-        left_out([RowValue((cell,), "mse.pixel_mean", Part(), 1.0)])
+        leave_one_out_values([RowValue((cell,), "mse.pixel_mean", Part(), 1.0)])
 
 
 def test_scores_through_networks_have_sums_of_their_own(
@@ -135,6 +135,6 @@ def test_scores_through_networks_have_sums_of_their_own(
         pq.write_table(table.set_column(place, "convention", renamed), tmp_path / f"{name}.parquet")
     value = value_of(cell_of(scores=str(tmp_path)), "lpips.alex")
     cell = replace(cell, perceptual=str(tmp_path))
-    (found,) = left_out([RowValue((cell,), "lpips.alex", Part(), value)])
+    (found,) = leave_one_out_values([RowValue((cell,), "lpips.alex", Part(), value)])
     assert isinstance(found, LeftOut)
     assert abs(found.values.mean() - value) < 0.1 * value

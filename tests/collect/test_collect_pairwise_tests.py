@@ -10,7 +10,7 @@ from stp.collect.cluster_sums import Clusters
 from stp.collect.direction import Direction
 from stp.collect.leave_one_out import LeftOut
 from stp.collect.pairwise_tests import OTHER_CLUSTERS, Entrant, contest
-from stp.score.jackknife import left_out_means
+from stp.score.jackknife import leave_one_out_means
 
 
 def entrants(means: np.ndarray, counts: np.ndarray) -> list[Entrant]:
@@ -19,7 +19,7 @@ def entrants(means: np.ndarray, counts: np.ndarray) -> list[Entrant]:
     found = []
     for number, of in enumerate(means):
         value = float(np.average(of, weights=counts))
-        without = left_out_means(of * counts, counts)
+        without = leave_one_out_means(of * counts, counts)
         found.append(Entrant(f"m{number}", value, None, LeftOut(clusters, value, without)))
     return found
 

@@ -269,13 +269,13 @@ def test_copied_seeds_are_counted_once(tmp_path: Path) -> None:
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Values that each call makes again."""
     calls: list[int] = []
-    real: Callable[..., Any] = leave_one_out.left_out
+    real: Callable[..., Any] = leave_one_out.leave_one_out_values
 
     def count(asked: list[Any]) -> Any:
         calls.append(len(asked))
         return real(asked)
 
-    monkeypatch.setattr(leave_one_out, "left_out", count)
+    monkeypatch.setattr(leave_one_out, "leave_one_out_values", count)
     return calls
 
 

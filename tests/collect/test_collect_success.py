@@ -9,7 +9,7 @@ from small_store import SmallStore, convention_facts, write_receipt
 
 from stp.collect.direction import NO_DIRECTION
 from stp.collect.sensitivity import SEED, draws
-from stp.collect.success import _Drawn, _pooled, rankings
+from stp.collect.success import _Drawn, _mean_over_datasets, rankings
 from stp.plan.manifest import load_manifest
 from stp.score.tables import write_clusters, write_samples
 
@@ -110,8 +110,8 @@ def test_datasets_are_pooled_in_the_resamples_that_they_have() -> None:
         _Drawn(0.1, np.array([0.1, 0.3, np.nan]), "two models", 2),
         _Drawn(None, nothing, nothing, 7, "no success"),
     ]
-    found = _pooled(drawn)
+    found = _mean_over_datasets(drawn)
     assert (found.correlation, found.models, found.over_models) == (0.3, 5, "two models")
     np.testing.assert_allclose(found.over_clips, [0.3, 0.3, np.nan])
-    none = _pooled(drawn[2:])
+    none = _mean_over_datasets(drawn[2:])
     assert (none.correlation, none.models) == (None, 0) and none.why

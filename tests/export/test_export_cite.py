@@ -132,7 +132,7 @@ def test_names_are_cited_and_wrong_ones_answered():
 
 def test_a_model_of_your_own_is_cited_by_what_its_entry_states():
     subject = cite.Subject("model", "my_model", "My model", "Doe, 100% mine, 2026")
-    entries = read_bibtex(cite.as_bibtex(cite._cited([subject])))
+    entries = read_bibtex(cite.as_bibtex(cite._cite_subjects([subject])))
     assert entries == {
         "model-my-model": {"@": "misc", "title": "{My model}", "note": r"Doe, 100\% mine, 2026"}
     }

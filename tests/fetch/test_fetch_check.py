@@ -117,7 +117,7 @@ def test_silent_damage_is_found_by_check_and_then_by_every_job(toy: Toy) -> None
 def test_a_second_fetch_reads_only_what_changed(toy: Toy, monkeypatch) -> None:
     fetch(**toy.arguments())
     read: list[str] = []
-    real = raw.verified.__globals__["checksum"]
+    real = raw.verify_checksum.__globals__["checksum"]
 
     def counted(path: Path, *more):
         read.append(path.name)
@@ -135,7 +135,7 @@ def test_a_second_fetch_reads_only_what_changed(toy: Toy, monkeypatch) -> None:
 
 def test_hashing_that_was_interrupted_goes_on(toy: Toy, monkeypatch) -> None:
     """Before the first lock as well: what was read need not be read again."""
-    real = raw.verified.__globals__["checksum"]
+    real = raw.verify_checksum.__globals__["checksum"]
     read: list[str] = []
 
     def counted(path: Path, *more):

@@ -15,7 +15,7 @@ from stp.prepare.track_readers import detections, ewap, qualisys, trajnetpp
 from stp.prepare.track_survey import survey
 from stp.prepare.tracks import TracksOptions, read_recording
 from stp.tracks.prepared import PreparedTracks
-from stp.tracks.tracks import check_detections, check_speed, joined
+from stp.tracks.tracks import check_detections, check_speed, join_recordings
 
 TIME_FIRST = detections.Columns(time=0, person=1, x=2, y=3)
 """Of the files of ATC, and of resampled ones of THÖR."""
@@ -56,7 +56,7 @@ def test_the_official_readers_read_it_and_find_scenarios(name, tmp_path):
         check_speed(part.decimated(options.decimate), file)
     rules = {key: getattr(options, key) for key in ("calibration", "smooth", "fewest", "decimate")}
     about = {**rules, "dataset": name, "recordings": [len(part) for part in parts]}
-    tracks = joined(parts)
+    tracks = join_recordings(parts)
     assert 0.38 <= tracks.dt * options.decimate <= 0.4
     place = PreparedTracks(tracks, None, about)
     told = survey(place, observe=dataset.context, predict=dataset.horizon)

@@ -18,8 +18,8 @@ from stp.core.lock import (
     STATED,
     Checksum,
     Lock,
+    grade_evidence,
     header_of,
-    known_by,
     lock_text,
     require_agreement,
 )
@@ -166,7 +166,7 @@ def test_registered_files_are_those_that_are_declared(folders: Folders) -> None:
     ],
 )  # fmt: skip
 def test_how_surely_bytes_are_known(lock, entry, known, published, prepared, expected) -> None:
-    assert known_by(lock, [{"path": FILE, **entry}], known, published, prepared) == expected
+    assert grade_evidence(lock, [{"path": FILE, **entry}], known, published, prepared) == expected
 
 
 def test_a_lock_and_registered_bytes_that_differ_are_refused() -> None:

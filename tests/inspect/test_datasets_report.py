@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.core.errors import StpError
-from stp.inspect.report import as_json, describe, lines, prepared_text
+from stp.inspect.report import as_json, describe, describe_prepared, lines
 from stp.page.plain_table import number, share, table
 from stp.prepare.output import Clip
 from stp.prepare.planned_counts import Planned
@@ -68,13 +68,13 @@ def test_an_unknown_dataset(make_plan):
 def test_the_text_of_all_prepared_datasets(make_plan, publish):
     plan = make_plan(prepared=["kth"], datasets={"kth": {"release": "synthetic"}})
     with pytest.raises(StpError, match="stp prepare kth"):
-        prepared_text(plan)
+        describe_prepared(plan)
     publish(plan, "kth")
-    text = prepared_text(plan)
+    text = describe_prepared(plan)
     assert plan.data("kth").folder in text and "1 x 128 x 128" in text
     assert "test      train" in text, "what its splits share"
     assert "moving_mnist" not in text, "it is no dataset of this scale"
-    assert text == prepared_text(plan)
+    assert text == describe_prepared(plan)
 
 
 def test_the_verb_writes_a_file_beside_and_renames_it(make_plan, publish, tmp_path):

@@ -9,7 +9,7 @@ import yaml
 from typer.testing import CliRunner
 
 from stp.cli import app
-from stp.inspect.report import as_json, describe, lines, prepared_text
+from stp.inspect.report import as_json, describe, describe_prepared, lines
 from stp.plan.cells import Plan
 from stp.plan.manifests import _steps
 from stp.run import runner
@@ -114,4 +114,4 @@ def test_what_is_in_it_and_what_is_left_out_is_told_and_drawn(scale, tmp_path, m
     counts, leaks = describe(plan, ["hall"], leakage=True)
     written = "\n".join(lines(plan, counts, leaks, 150))
     assert "episode" in written and as_json(plan, counts, leaks)["leakage"]["hall"]["reason"]
-    assert "people" in prepared_text(plan) and "4 -> 4" in prepared_text(plan)
+    assert "people" in describe_prepared(plan) and "4 -> 4" in describe_prepared(plan)

@@ -10,8 +10,8 @@ from stp.core.errors import StpError
 from stp.core.options import build
 from stp.inspect.guess_tracks import guess, members
 from stp.inspect.track_columns import guess_columns
-from stp.prepare.tracks import TracksOptions, grouped, read_recording
-from stp.tracks.tracks import Tracks, joined
+from stp.prepare.tracks import TracksOptions, group_files, read_recording
+from stp.tracks.tracks import Tracks, join_recordings
 
 NAMES = ["frame", "id", "x", "y"]
 
@@ -37,9 +37,9 @@ def drafted(folder: Path, *names: str, **given):
     """What is guessed, and the detections that the reader makes of it."""
     looked = guess(folder, names, **given)
     options = build(TracksOptions, looked.prepare, "options")
-    groups = grouped(names, options.recording).values()
+    groups = group_files(names, options.recording).values()
     parts = [read_recording([folder / name for name in group], options).tracks for group in groups]
-    return looked, joined(parts)
+    return looked, join_recordings(parts)
 
 
 def same(tracks: Tracks, table: pd.DataFrame) -> bool:

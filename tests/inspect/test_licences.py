@@ -17,7 +17,7 @@ PAGE = ROOT / "docs" / "licences.md"
 
 @cache
 def text():
-    return page(config.load(ROOT / "config" / "paper.yaml"), weights.declared())
+    return page(config.load(ROOT / "config" / "paper.yaml"), weights.read_declared_weights())
 
 
 def test_the_page_is_up_to_date_and_the_verb_writes_it(tmp_path):
@@ -34,7 +34,7 @@ def test_every_dataset_and_network_is_listed_with_what_is_known():
     for name, dataset in facts.datasets.items():
         line = next(line for line in text().splitlines() if f"(`{name}`)" in line)
         assert (dataset.licence or "not stated") in line
-    assert all(one.title in text() for one in weights.declared().values())
+    assert all(one.title in text() for one in weights.read_declared_weights().values())
     assert "MIT (agrimgupta92/sgan)" in text()
 
 

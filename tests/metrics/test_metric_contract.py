@@ -16,7 +16,7 @@ from stp.metrics import acc, crpss, latitude, regions, rpss, spectral_coherence
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric
 from stp.plan.checked_config import entries, read_yaml
-from stp.plan.metric import declared
+from stp.plan.metric import read_convention
 from stp.score.aggregate import values
 from stp.score.members import Members
 from stp.score.motion import PeopleData
@@ -231,7 +231,7 @@ def test_constant_frames_have_a_value_or_a_reason(case: Case) -> None:
 
 def test_no_forecast_is_better_than_the_truth(case: Case, whole: np.ndarray) -> None:
     """In the direction that the configuration gives."""
-    metric, choice = declared(case.name, "a test")[0], case.name.partition(".")[2]
+    metric, choice = read_convention(case.name, "a test")[0], case.name.partition(".")[2]
     higher = metric.is_higher_better(choice)
     # Densities are not of these frames, and batches have no value of single samples.
     if higher is None or case.metric.batches is not None or case.name.startswith("position_nlp"):

@@ -8,7 +8,7 @@ from stp.metrics.metric import Convention, Metric
 from stp.options.conventions import modules_of
 from stp.plan.checked_config import check, entries, read_yaml
 from stp.plan.metric import Metric as Declared
-from stp.plan.metric import check_definition, declared
+from stp.plan.metric import check_definition, read_convention
 from stp.score.conventions import build
 
 METRICS = {
@@ -49,7 +49,7 @@ def test_entries_say_what_a_reader_needs(name: str) -> None:
 )
 def test_an_unknown_name_is_answered_with_the_nearest(wrong: str, right: str) -> None:
     with pytest.raises(StpError) as caught:
-        declared(wrong, "--metric")
+        read_convention(wrong, "--metric")
     assert right in caught.value.remedy or wrong in ("", "mse", "os.path")
 
 

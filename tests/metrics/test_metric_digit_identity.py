@@ -102,7 +102,7 @@ def test_of_several_forecasts_the_one_that_keeps_most_digits_counts() -> None:
     others[3:, 5:] = 0
     name, metric = "digit_identity.same_digits", metric_for(1)
     members = Members(2, "best_of_members", {name: True})
-    metric = members.suited(name, metric)
+    metric = members.adapt_metric(name, metric)
     assert metric.reason == ""
     numbers, leads = np.arange(CLIPS), np.arange(LENGTH)
     both = np.stack([gone, others], axis=1)

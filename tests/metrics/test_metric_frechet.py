@@ -7,7 +7,7 @@ import scipy.linalg
 from stp.core.errors import StpError
 from stp.metrics import kvd
 from stp.metrics.frechet import distance, distance_of_gaussians
-from stp.metrics.set_distance import matched
+from stp.metrics.set_distance import draw_indices
 
 
 def features(samples: int, size: int, seed: int = 0) -> np.ndarray:
@@ -73,13 +73,13 @@ def test_what_cannot_be_compared_is_refused(x: np.ndarray, y: np.ndarray, said: 
 
 
 def test_matched_numbers_are_drawn_without_repetition_and_always_alike() -> None:
-    drawn = matched(100, 30, seed=4)
+    drawn = draw_indices(100, 30, seed=4)
     assert len(drawn) == 30
     assert list(drawn) == sorted(set(drawn))
     assert drawn.max() < 100
-    np.testing.assert_array_equal(drawn, matched(100, 30, seed=4))
-    assert list(matched(100, 30, seed=5)) != list(drawn)
-    assert list(matched(7, 7)) == list(range(7))
+    np.testing.assert_array_equal(drawn, draw_indices(100, 30, seed=4))
+    assert list(draw_indices(100, 30, seed=5)) != list(drawn)
+    assert list(draw_indices(7, 7)) == list(range(7))
 
 
 # Kernel video distance

@@ -106,4 +106,4 @@ def test_an_odd_row_or_column_is_left_out_or_paired(sides: tuple[int, int]) -> N
     for zero, mode in ((True, "constant"), (False, "edge")):
         padded = np.pad(fields, ((0, 0), (sides[0] % 2, 0), (sides[1] % 2, 0)), mode)
         paired = padded.reshape(2, padded.shape[1] // 2, 2, -1, 2).mean(axis=(2, 4))
-        np.testing.assert_allclose(field_ms_ssim._halved_with(fields, zero=zero), paired)
+        np.testing.assert_allclose(field_ms_ssim._halve_fields(fields, zero=zero), paired)

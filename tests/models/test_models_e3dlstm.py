@@ -6,7 +6,7 @@ import torch
 
 from stp.models import e3dlstm
 from stp.models.e3dlstm import Model, tokens
-from stp.profiling.memory import kept_for_backward
+from stp.profiling.memory import activation_bytes
 
 SMALL = {"num_hidden": [6, 6], "filter_size": 3, "patch_size": 2}
 
@@ -50,7 +50,7 @@ def test_recall_keeps_its_tokens_and_no_matrix_of_their_pairs(attention, device)
     with torch.device(device):
         gate = torch.nn.Conv2d(16, 16, 1)
         frames, past = torch.empty(1, 16, 16, 16).fill_(0.5), torch.empty(1, 2048, 16).fill_(0.5)
-        kept = kept_for_backward(
+        kept = activation_bytes(
             gate, lambda: e3dlstm._recall(gate(frames)[:, :, None], past, attention).sum()
         )
     matrix = 4 * 16 * 16 * past.shape[1]

@@ -15,7 +15,7 @@ import torch
 from parts import long_except
 from torch import Tensor, nn
 
-from stp.models.repeated_convolution import Kernel, RepeatedConv2d, mapped_kernels, using
+from stp.models.repeated_convolution import Kernel, RepeatedConv2d, transform_kernels, using
 
 TOLERANCE = 1e-5
 OF_GRADIENTS = 1e-4
@@ -175,10 +175,10 @@ def test_mapped_filters_convolve(side, height, width):
 def test_filters_are_mapped_where_it_pays_and_only_within_a_step():
     wide, narrow = RepeatedConv2d(64, 64, 5), RepeatedConv2d(8, 8, 5)
     both = nn.ModuleList([wide, narrow])
-    assert list(mapped_kernels(both)) == [wide]
+    assert list(transform_kernels(both)) == [wide]
     with torch.autocast("cpu", torch.bfloat16):
-        assert not mapped_kernels(both), "only in float32"
-    with using(mapped_kernels(both)):
+        assert not transform_kernels(both), "only in float32"
+    with using(transform_kernels(both)):
         assert wide.kernel is not None
     assert wide.kernel is None
 
@@ -186,9 +186,9 @@ def test_filters_are_mapped_where_it_pays_and_only_within_a_step():
 def test_what_is_compiled_keeps_torchs_convolutions():
     convolution = RepeatedConv2d(128, 128, 5)
     network = torch.nn.ModuleDict({"cell": convolution})
-    assert list(mapped_kernels(network)) == [convolution]
+    assert list(transform_kernels(network)) == [convolution]
     network["cell"].compile(backend="aot_eager")
-    assert not mapped_kernels(network)
+    assert not transform_kernels(network)
 
 
 def test_a_frozen_convolution_gets_no_gradient():

@@ -79,7 +79,7 @@ def test_moving_by_kernels_and_its_gradients_are_those_of_a_loop():
     frame = torch.rand(2, 2, 3, 4, dtype=torch.float64, requires_grad=True)
     kernels = torch.rand(2, 2, 3, 3, dtype=torch.float64, requires_grad=True)
     weights = torch.rand(2, 2, 2, 3, 4, dtype=torch.float64)
-    actual, expected = cdna.moved(frame, kernels), loop_moved(frame, kernels)
+    actual, expected = cdna.apply_kernels(frame, kernels), loop_moved(frame, kernels)
     torch.testing.assert_close(actual, expected)
     gradients = [
         torch.autograd.grad((out * weights).sum(), (frame, kernels)) for out in (actual, expected)
@@ -216,7 +216,7 @@ def test_interpolation_puts_means_between_neighbours():
 
 def test_a_latent_vector_joins_layers_as_stripes():
     tower = make("savp").tower
-    joined = tower._striped(torch.zeros(1, 2, 16, 3), torch.arange(8.0)[None])
+    joined = tower._append_stripe(torch.zeros(1, 2, 16, 3), torch.arange(8.0)[None])
     assert joined.shape == (1, 3, 16, 3)
     assert joined[0, 2, :, 1].tolist() == [*range(8), *range(8)]
 
@@ -282,17 +282,17 @@ def test_fewer_clips_are_shown_as_training_goes_on():
     expected_at = {0: 16, 900 * 6: 11, 6000: 9, 900 * 7: 7, 900 * 9: 2, 10**6: 0}
     for step, expected in expected_at.items():
         share = 900 / (900 + math.exp(min(step / 900, 700)))
-        shown = cdna.shown_clips(step, 16, 50, 900.0)
+        shown = cdna.draw_true_inputs(step, 16, 50, 900.0)
         assert (shown.sum(dim=0) == round(16 * share)).all()
         assert shown.sum(dim=0)[0] == expected
-    middle = cdna.shown_clips(900 * 7, 16, 400, 900.0).float().mean(dim=1)
+    middle = cdna.draw_true_inputs(900 * 7, 16, 400, 900.0).float().mean(dim=1)
     assert middle.min() > 0.3, "each clip has its turn"
-    assert not cdna.shown_clips(0, 4, 5, 0.0).any()
+    assert not cdna.draw_true_inputs(0, 4, 5, 0.0).any()
 
 
 def test_the_weight_of_the_divergence_grows_in_the_third_stage():
     def weight(step, how="linear"):
-        return sv2p.annealed(step, 50, 100, 0.4, how)
+        return sv2p.annealed_weight(step, 50, 100, 0.4, how)
 
     assert [weight(step) for step in (0, 49, 50, 75, 100, 1000)] == [0, 0, 0, 0.2, 0.4, 0.4]
     assert [weight(step, "constant") for step in (49, 50, 1000)] == [0, 0.4, 0.4]

@@ -50,10 +50,10 @@ def test_latent_vectors_of_the_context_are_as_in_each_program():
         latents = []
         with pytest.MonkeyPatch.context() as patch, torch.no_grad():
             patch.setattr(model, "_noise", lambda *_: lambda like: noise)
-            told = model._predicted
+            told = model._predict_code
             patch.setattr(
                 model,
-                "_predicted",
+                "_predict_code",
                 lambda c, z, s, told=told, latents=latents: latents.append(z) or told(c, z, s),
             )
             model(frames, 2)

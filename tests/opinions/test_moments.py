@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from asking import csv_rows
 
-from stp.opinions.moments import Moments, joined, p_value
+from stp.opinions.moments import Moments, p_value, pool_moments
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "suites" / "pvqa" / "published.csv"
 
@@ -26,10 +26,12 @@ def printed() -> dict[str, Moments]:
 
 def test_deviations_are_divided_by_n(printed: dict[str, Moments]):
     """Groups that make up another one give its printed deviation only so."""
-    natural = joined(printed["Upsampled Natural Videos"], printed["Non-upsampled Natural Videos"])
+    natural = pool_moments(
+        printed["Upsampled Natural Videos"], printed["Non-upsampled Natural Videos"]
+    )
     assert natural.mean == pytest.approx(76.68, abs=0.01)
     assert natural.deviation == pytest.approx(3.79, abs=0.01)
-    predicted = joined(printed["Stochastic Prediction"], printed["Deterministic Prediction"])
+    predicted = pool_moments(printed["Stochastic Prediction"], printed["Deterministic Prediction"])
     assert predicted.mean == pytest.approx(46.97, abs=0.01)
     assert predicted.deviation == pytest.approx(10.88, abs=0.01)
 
@@ -52,7 +54,7 @@ def test_the_tests_are_welchs(printed: dict[str, Moments]):
 
 def test_the_mean_opinion_alone_has_an_error_of_13_7(printed: dict[str, Moments]):
     """Its root mean squared error is the deviation of all videos; three printed rows have more."""
-    everything = joined(printed["Natural Videos"], printed["Predicted Videos"])
+    everything = pool_moments(printed["Natural Videos"], printed["Predicted Videos"])
     assert everything.n == 300
     assert everything.deviation == pytest.approx(13.67, abs=0.05)
     errors = [float(row["value"]) for row in rows("3") if row["metric"] == "RMSE"]

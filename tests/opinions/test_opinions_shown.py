@@ -20,8 +20,8 @@ from stp.inspect.opinions import (
     lines,
     of_raters,
     pairs_of,
-    printed_of,
     raters,
+    read_printed_numbers,
     tables,
 )
 from stp.opinions.prepared import open_database
@@ -37,7 +37,7 @@ def rows(data: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def printed() -> dict[tuple[str, str], str]:
-    return printed_of(Plan.load(CONFIG_FOLDER / "pvqa-demo.yaml"), "pvqa")
+    return read_printed_numbers(Plan.load(CONFIG_FOLDER / "pvqa-demo.yaml"), "pvqa")
 
 
 def test_groups_are_compared_as_in_table_2(rows: list[dict[str, Any]]):
@@ -137,7 +137,7 @@ def test_the_table_has_the_numbers_that_stp_show_prints(
         mean, deviation = (float(actual[name, metric][0]) for metric in ("MOS", "MOS sd"))
         assert f"{mean:.2f} ± {deviation:.2f}" in shown
         assert f"| {name} | MOS | {digits(mean)} ({actual[name, 'MOS'][1]}) |" in page
-    assert raters(of_raters(counted, printed_of(plan, "pvqa"))) in shown
+    assert raters(of_raters(counted, read_printed_numbers(plan, "pvqa"))) in shown
     assert "(printed: 7 of 50)" in page
 
 

@@ -16,7 +16,7 @@ from stp.core.errors import StpError
 from stp.datasets.pvqa.generator import PvqaOptions, video
 from stp.external import quality
 from stp.features.videos import features_of
-from stp.metrics.fitted_quality import pooled
+from stp.metrics.fitted_quality import pool_features
 from stp.metrics.frame_features import PARTS
 from stp.metrics.networks.maps import FeatureMaps
 from stp.opinions import network_features, regression
@@ -199,7 +199,7 @@ def test_pooled_features_know_no_length_and_no_order():
     rng = np.random.default_rng(0)
     frames = rng.normal(size=(2, 6, 5))
     twice = np.concatenate([frames[:, :2], frames[:, 2:], frames[:, :1:-1]], axis=1)
-    actual = pooled(frames.reshape(2, -1), 5, predicted=4)
+    actual = pool_features(frames.reshape(2, -1), 5, predicted=4)
     assert actual.shape == (2, 10)
-    np.testing.assert_allclose(actual, pooled(twice.reshape(2, -1), 5, predicted=8))
+    np.testing.assert_allclose(actual, pool_features(twice.reshape(2, -1), 5, predicted=8))
     np.testing.assert_allclose(actual[:, :5], frames[:, 2:].mean(axis=1))

@@ -5,7 +5,7 @@ import pytest
 
 from stp.core.errors import StpError
 from stp.opinions.raters import Crowd, assignment, identical
-from stp.opinions.ratings import Ratings, opinions, outliers, rescaled, split_half, z_scores
+from stp.opinions.ratings import Ratings, opinions, outliers, rescale_scores, split_half, z_scores
 
 VIDEOS = np.array([f"v{number:03d}" for number in range(300)])
 
@@ -65,7 +65,7 @@ def test_both_rescalings_are_lines_of_each_other(quality: np.ndarray):
     assert np.corrcoef(fixed.mos, observed.mos)[0, 1] == pytest.approx(1)
     assert observed.scores.score.min() == 0 and observed.scores.score.max() == 100
     one = Ratings(*(np.array(["a", "b"]),) * 3, np.array([-3.0, 1.5]))
-    assert rescaled(one, "fixed").score.tolist() == [0, 75]
+    assert rescale_scores(one, "fixed").score.tolist() == [0, 75]
 
 
 def test_halves_of_raters_agree_as_much_as_noise_lets_them(quality: np.ndarray):

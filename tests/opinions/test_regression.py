@@ -76,7 +76,7 @@ def test_a_nested_choice_finds_how_many_components_matter():
     features = rng.normal(size=(120, 60)) * np.repeat([10, 8, 6, 0.05], [1, 1, 1, 57])
     observed = features[:, :3].sum(axis=1) + 5 * rng.normal(size=120)
     gram, training = regression.products(features), np.arange(100)
-    assert regression.chosen_count(gram, training, observed[:100], (1, 3, 50)) == 3
+    assert regression.choose_count(gram, training, observed[:100], (1, 3, 50)) == 3
 
 
 @pytest.mark.parametrize("name", ["ridge", "svr_linear", "network"])

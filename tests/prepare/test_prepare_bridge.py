@@ -10,7 +10,7 @@ import pytest
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.datasets.bridge import reader as bridge
-from stp.datasets.bridge.reader import FOLDER, LISTS, count, cut, read_lists, run, views
+from stp.datasets.bridge.reader import FOLDER, LISTS, count, make_clips, read_lists, run, views
 from stp.fetch.film_write import encode_picture
 from stp.fetch.tfrecord_write import example, write_records
 from stp.plan.checked_config import CONFIG_FOLDER, read_yaml
@@ -297,7 +297,7 @@ def test_published_leakage(raw_mirror):
     assert (len(of["extrapolation"]), len(of["extrapolation"] & of["train"])) == (2116, 1934)
     for new in ("new_scene_new_task", "new_scene_original_task", "original_scene_new_task"):
         assert not of[new] & of["train"]
-    clips = cut(lists, 12)
+    clips = make_clips(lists, 12)
     strict = {clip.cluster for clip in clips if clip.split == "strict"}
     assert len(strict) == 92 and not strict & (of["train"] | of["val"])
 

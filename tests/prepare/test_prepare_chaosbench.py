@@ -24,7 +24,7 @@ from stp.datasets.chaosbench.chaotic_waves import Atmosphere, truth
 from stp.datasets.chaosbench.generated_surface import surface as surface_fields
 from stp.datasets.chaosbench.generator import Field
 from stp.datasets.chaosbench.levels import DaysOfStore
-from stp.datasets.chaosbench.reader import ChaosbenchOptions, cut, run
+from stp.datasets.chaosbench.reader import ChaosbenchOptions, cut_windows, run
 from stp.datasets.chaosbench.surface import BETWEEN, LAND, OCEAN
 from stp.metrics.climatology import Climatology
 from stp.prepare.climatology import Means, Window, write_climatology
@@ -515,7 +515,7 @@ def test_a_store_with_a_day_twice(make_job: Callable[..., Job], tmp_path: Path) 
 
 
 def test_starts_of_the_paper() -> None:
-    clips, blocks = cut(ChaosbenchOptions(), 45)
+    clips, blocks = cut_windows(ChaosbenchOptions(), 45)
     numbers = Counter(clip.split for clip in clips)
     windows = {"train": 13469, "val": 2147, "test": 320, "two_years": 685, "common_starts": 22}
     seasons = {"djf": 149, "mam": 184, "jja": 184, "son": 168}
@@ -530,7 +530,7 @@ def test_starts_of_the_paper() -> None:
 
 
 def blocks_of(options: ChaosbenchOptions, split: str) -> Blocks:
-    clips, places = cut(options, 45)
+    clips, places = cut_windows(options, 45)
     names = tuple(dict.fromkeys(clip.cluster for clip in clips if clip.split == split))
     start, length = np.array([places[name] for name in names]).T
     return Blocks(names, start, length, 1)

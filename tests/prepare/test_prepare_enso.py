@@ -16,7 +16,7 @@ from stp.datasets.enso.reader import (
     EnsoOptions,
     cmip_series,
     count,
-    cut,
+    cut_windows,
     fold,
     run,
 )
@@ -122,7 +122,7 @@ def test_published_numbers_of_windows():
     options = EnsoOptions(layout="cmip")
     series = cmip_series(options)
     assert len(series) == 32 and series[0].months == 1836 and series[-1].months == 1704
-    table = pd.DataFrame(cut(series, options))
+    table = pd.DataFrame(cut_windows(series, options))
     assert table["split"].value_counts().to_dict() == {"train": 5205, "val": 334, "test": 1667}
     assert set(table[table["split"] == "test"]["clip"].str[:8]) == {"CMIP5-17"}
     # 1,667 starts in blocks of 60 months: 28 clusters

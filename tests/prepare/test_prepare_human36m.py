@@ -9,8 +9,8 @@ from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.datasets.human36m.reader import (
     Listed,
-    cut,
-    needed,
+    frames_by_video,
+    locate_clips,
     read_lists,
     run,
 )
@@ -113,7 +113,7 @@ def test_clips_between_the_others_and_gaps_do_not_matter(make_job, raw):
     expected = [[RED[v] + start + 5 * i for i in range(3)] for v, start in lists["train"]]
     np.testing.assert_allclose(reds(clips), expected, atol=2)
     assert set(clips.index["stride"]) == {1}
-    stored = needed([Listed("train", WALK, start) for _, start in lists["train"]], 3)
+    stored = frames_by_video([Listed("train", WALK, start) for _, start in lists["train"]], 3)
     assert stored[WALK] == [1, 6, 11, 16, 21, 66, 71, 76, 3, 8, 13, 18]
 
 
@@ -141,12 +141,12 @@ def test_published_numbers_of_clips(raw_mirror):
     """PredBench, Table 1; and what its lists were found to be like."""
     recipe = {"context": 4, "horizon": 4, "options": {}}
     listed = read_lists(Lists([raw_mirror]), recipe)
-    clips = cut(listed, 8)
+    clips = locate_clips(listed, 8)
     assert Counter(clip.split for clip in clips) == {
         **{"train": 66063, "val": 7341, "test": 8582},
         **{"strict-train": 50751, "strict-val": 10024, "strict": 21211},
     }
-    stored = needed(listed, 8)
+    stored = frames_by_video(listed, 8)
     assert len(stored) == 838
     of_test = {clip.cluster for clip in clips if clip.split == "test"}
     assert len(of_test) == 210 and "S11_Directions_1" in of_test

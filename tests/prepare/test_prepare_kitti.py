@@ -115,12 +115,12 @@ def test_clusters_are_drives_unless_blocks_are_named(make_job, raw):
 def test_blocks_count_from_the_first_frame_of_a_drive(timed):
     times = 10**15 + np.arange(200) * 500_000 if timed else None
     drives = [driving.Drive("test", name, 200, times) for name in ("one", "two")]
-    clips = driving.cut(drives, {"test": 20}, 20, fps=2, clusters="block-60s")
+    clips = driving.cut_windows(drives, {"test": 20}, 20, fps=2, clusters="block-60s")
     # Windows start at 0, 20, ..., 160 frames: every 10 s up to 80 s.
     found = [clip.cluster for clip in clips]
     of_one = ["one/block-60s-0000"] * 6 + ["one/block-60s-0001"] * 3
     assert found == of_one + [name.replace("one", "two") for name in of_one]
-    whole = driving.cut(drives, {"test": 20}, 20, fps=2)
+    whole = driving.cut_windows(drives, {"test": 20}, 20, fps=2)
     assert [clip._replace(cluster="") for clip in whole] == [
         clip._replace(cluster="") for clip in clips
     ]

@@ -15,7 +15,7 @@ from stp.datasets.sevir.reader import (
     COLUMNS,
     Event,
     count,
-    cut,
+    cut_windows,
     run,
 )
 from stp.fetch.raw import run_generator
@@ -151,7 +151,7 @@ def test_published_counts_are_three_windows_of_each_event():
         for split, clips in published.items()
         for n in range(clips // 3)
     ]
-    found = pd.DataFrame(cut(events, 25))["split"].value_counts()
+    found = pd.DataFrame(cut_windows(events, 25))["split"].value_counts()
     assert found.to_dict() == published and len(events) * 49 == 929971
 
 

@@ -13,7 +13,15 @@ import xarray as xr
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.datasets.taxibj import reader as taxibj
-from stp.datasets.taxibj.reader import SLOTS, Stretch, TaxiBJOptions, count, cut, run, unbroken
+from stp.datasets.taxibj.reader import (
+    SLOTS,
+    Stretch,
+    TaxiBJOptions,
+    count,
+    cut_windows,
+    run,
+    unbroken,
+)
 from stp.prepare.planned_counts import Lists
 
 SHAPE = [2, 2, 3]
@@ -152,7 +160,7 @@ def test_the_published_number_of_clips_fits_the_rule():
     for length in lengths.tolist():
         stretches.append(Stretch("f", 0, length * SLOTS, day * SLOTS))
         day += length + 1
-    clips = cut(stretches, TaxiBJOptions(), 8)
+    clips = cut_windows(stretches, TaxiBJOptions(), 8)
     numbers = Counter(c.split for c in clips)
     assert (numbers["train"], numbers["val"], numbers["test"]) == (19961, 500, 500)
 

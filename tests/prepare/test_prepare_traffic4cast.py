@@ -16,12 +16,12 @@ from stp.data.raw_files import RawFiles
 from stp.datasets.traffic4cast import reader as traffic4cast
 from stp.datasets.traffic4cast.reader import (
     Traffic4CastOptions,
-    cut,
+    cut_windows,
     decode_day,
     read_days,
     run,
 )
-from stp.datasets.traffic4cast.reader import shared as in_common
+from stp.datasets.traffic4cast.reader import count_shared_days as in_common
 from stp.prepare.planned_counts import Lists
 
 GRID = (9, 7)
@@ -196,7 +196,7 @@ def test_arrays_of_another_kind(make_job, raw, values, message):
 def test_published_numbers_of_clips(raw_mirror):
     """PredBench, Table 1: 35,840 / 4,480 / 4,508, and 2,576 of Moscow."""
     days = read_days(Lists([raw_mirror]))
-    assert Counter(clip.split for clip in cut(days, Traffic4CastOptions(), 12)) == {
+    assert Counter(clip.split for clip in cut_windows(days, Traffic4CastOptions(), 12)) == {
         **{"train": 35840, "val": 4480, "test": 4508, "moscow": 2576},
     }
     assert len({day.file for day in days}) == 1693

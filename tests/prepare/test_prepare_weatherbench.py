@@ -17,7 +17,13 @@ from stp.core.errors import StpError
 from stp.core.options import build
 from stp.data.prepared import Prepared
 from stp.datasets.weatherbench import reader as weatherbench
-from stp.datasets.weatherbench.reader import WeatherbenchOptions, count, cut, run, seasons_of
+from stp.datasets.weatherbench.reader import (
+    WeatherbenchOptions,
+    count,
+    cut_windows,
+    run,
+    seasons_of,
+)
 from stp.plan.checked_config import CONFIG_FOLDER
 from stp.prepare.climatology import Means, write_climatology
 from stp.prepare.planned_counts import Lists
@@ -232,7 +238,7 @@ def test_published_counts_follow_from_the_calendar():
     """PredBench, table 1: 53,944 / 2,922 / 5,828."""
     options = WeatherbenchOptions()
     assert len(options.channels) == 69 and options.channels[11] == "z_500"
-    clips = cut(seasons_of(options), options, 3)
+    clips = cut_windows(seasons_of(options), options, 3)
     counts = pd.Series([clip.split for clip in clips]).value_counts().to_dict()
     assert counts == {
         **{"train": 53944, "val": 2922, "test": 5828},

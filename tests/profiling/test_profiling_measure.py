@@ -64,7 +64,7 @@ def test_the_peak_of_a_second_run_is_that_of_the_first():
 def test_what_a_loss_keeps_is_counted_without_memory():
     with torch.device("meta"):
         model, x = nn.Sequential(nn.Linear(8, 16), nn.Sigmoid()), torch.empty(4, 8)
-        kept = memory.kept_for_backward(model, lambda: model(x).sum())
+        kept = memory.activation_bytes(model, lambda: model(x).sum())
     assert kept == 4 * (4 * 8 + 4 * 16), "the input of the layer, and the output of the sigmoid"
 
 
@@ -76,7 +76,7 @@ def test_durations_have_a_median_and_a_spread():
 
 def test_slow_work_is_repeated_three_times_all_the_same():
     runs, told = [], []
-    found = timing.timed(
+    found = timing.time_repetitions(
         lambda: runs.append(1),
         lambda: None,
         1e-9,
@@ -228,8 +228,8 @@ def test_what_a_training_step_keeps_is_known_of_each_kind_of_network(monkeypatch
     losses = []
     monkeypatch.setattr(
         memory,
-        "kept_for_backward",
-        lambda model, loss, real=memory.kept_for_backward: losses.append(real(model, loss)) or 0,
+        "activation_bytes",
+        lambda model, loss, real=memory.activation_bytes: losses.append(real(model, loss)) or 0,
     )
     _least(recipe, 1, Size(0, 0, 0, 1, 0))
     assert len(losses) == 1 and losses[0] > 10**6

@@ -14,8 +14,8 @@ from stp.plan import config
 from stp.plan.profiled_networks import network, networks
 from stp.profiling import DATASET, forecasts, memory
 from stp.profiling.measure import measure
-from stp.profiling.published import published
-from stp.profiling.size import Size, _counted, parameters, size
+from stp.profiling.published import published_complexity
+from stp.profiling.size import Size, _count_multiply_adds, parameters, size
 from stp.profiling.table19 import as_published
 
 PAPER = Path(__file__).parents[2] / "config" / "paper.yaml"
@@ -86,7 +86,7 @@ def test_activations_of_the_configuration_are_those_that_a_step_keeps(paper, nam
     with torch.device("meta"):
         model, clips = create(recipe).train(), torch.empty(2, 20, *recipe["shape"])
     model.begin_epoch(0)
-    kept = memory.kept_for_backward(model, lambda: model.loss(clips, 0)) / len(clips) / 1e6
+    kept = memory.activation_bytes(model, lambda: model.loss(clips, 0)) / len(clips) / 1e6
     entry = paper.models[name]
     assert entry.datasets[DATASET].size.activations_mb == pytest.approx(kept, rel=0.02)
 
@@ -94,7 +94,7 @@ def test_activations_of_the_configuration_are_those_that_a_step_keeps(paper, nam
 def test_a_convolution_has_the_multiply_adds_of_its_sums():
     with torch.device("meta"):
         layer, x = nn.Conv2d(3, 8, 5, padding=2), torch.empty(1, 3, 16, 20)
-        counted, _ = _counted(lambda: layer(x))
+        counted, _ = _count_multiply_adds(lambda: layer(x))
     assert sum(counted.values()) == 8 * 16 * 20 * (3 * 5 * 5), "outputs x terms of each sum"
 
 
@@ -154,12 +154,12 @@ def test_a_shortened_sampler_is_as_before_when_restored():
 
 
 def test_table_19_is_of_these_twelve_models(paper):
-    assert set(published(paper)) == set(TABLE19)
+    assert set(published_complexity(paper)) == set(TABLE19)
 
 
 @pytest.mark.parametrize("name", TABLE19)
 def test_table_19(paper, as_counted, name):
-    printed, counted = published(paper)[name], as_counted(name)
+    printed, counted = published_complexity(paper)[name], as_counted(name)
     assert counted.parameters == TABLE19[name]
     # every digit that is printed: 12.09 M, 4.475 M, 36.028 M
     digits = len(f"{printed.parameters:g}".partition(".")[2])

@@ -17,9 +17,9 @@ from stp.collect.published import COLUMNS
 from stp.core.errors import StpError
 from stp.page.formats import markdown
 from stp.plan import config
-from stp.plan.profiled_networks import made_from, networks
+from stp.plan.profiled_networks import describe_network, networks
 from stp.profiling import page, table
-from stp.profiling.published import published
+from stp.profiling.published import published_complexity
 from stp.run import workflow_files
 
 ROOT = Path(__file__).parents[2]
@@ -105,7 +105,9 @@ def test_it_compiles(paper, tmp_path):
 def test_what_was_not_measured_is_named(paper, tmp_path):
     write(tmp_path, measured("mcvd"))
     found = rows(paper, tmp_path)
-    assert [row.model for row in found] == list(published(paper)), "all of them, in this order"
+    assert [row.model for row in found] == list(published_complexity(paper)), (
+        "all of them, in this order"
+    )
     row = found[0]
     assert row.parameters is None and row.parameters_published == 12_090_000
     assert row.notes == "not measured: stp profile convlstm moving_mnist"
@@ -113,7 +115,7 @@ def test_what_was_not_measured_is_named(paper, tmp_path):
 
 
 def test_a_table_says_which_machine_it_is_from(paper, tmp_path):
-    for name in published(paper):
+    for name in published_complexity(paper):
         write(tmp_path, measured(name))
     text = as_markdown(rows(paper, tmp_path))
     assert (
@@ -168,7 +170,9 @@ def test_sizes_are_counted_without_measuring(paper, tmp_path):
     given = ["check", "facts", "predbench", "--table", str(out), "--configfile", str(PAPER)]
     CliRunner().invoke(app, given, catch_exceptions=False)
     found = {row["model"]: row for row in csv.DictReader(io.StringIO(out.read_text()))}
-    assert list(found) == list(published(paper)) and "evaluations_per_s" not in found["tau"]
+    assert (
+        list(found) == list(published_complexity(paper)) and "evaluations_per_s" not in found["tau"]
+    )
     assert found["tau"]["parameters"] == "44656001" and found["mcvd"]["gmacs_published"] == "29.15"
     for row in found.values():
         assert abs(float(row["parameters_difference_percent"])) < 0.03
@@ -181,25 +185,27 @@ def test_a_published_table_with_gaps(paper, tmp_path):
     file = tmp_path / "published.csv"
     file.write_text(f"{','.join(COLUMNS)}\nT19_complexity,,ConvLSTM,,,,,,,params,12.09,12.09M,\n")
     with pytest.raises(StpError, match="T19_complexity has 'ConvLSTM' with params"):
-        published(paper, file)
+        published_complexity(paper, file)
 
 
 def test_a_measurement_is_made_again_when_its_network_changes(paper, tmp_path, monkeypatch):
     path = workflow_files.write_profile_input("tau", "moving_mnist", results=tmp_path)
-    assert path.read_text() == made_from(paper, "tau", "moving_mnist")
+    assert path.read_text() == describe_network(paper, "tau", "moving_mnist")
     before = path.stat().st_mtime_ns
     workflow_files.write_profile_input("tau", "moving_mnist", results=tmp_path)
     assert path.stat().st_mtime_ns == before, "the same text"
     other = paper.models["tau"].model_copy(update={"options": {"hid_s": 32}})
     changed = paper.model_copy(update={"models": {**paper.models, "tau": other}})
-    assert made_from(changed, "tau", "moving_mnist") != path.read_text()
-    assert made_from(changed, "simvpv1", "kth") == made_from(paper, "simvpv1", "kth")
+    assert describe_network(changed, "tau", "moving_mnist") != path.read_text()
+    assert describe_network(changed, "simvpv1", "kth") == describe_network(paper, "simvpv1", "kth")
 
 
 def test_every_network_has_notes(paper):
     known = page.notes(paper)
     assert set(known) == set(networks(paper))
-    assert {name for name, about in known.items() if about.table19} == set(published(paper))
+    assert {name for name, about in known.items() if about.table19} == set(
+        published_complexity(paper)
+    )
 
 
 @pytest.mark.slow

@@ -149,7 +149,7 @@ def test_a_finding_holds_then_fails_by_one_value(store: Store, number: int) -> N
     finding = store.judge(number)
     assert [part for part in finding.parts["ours"] if part.verdict != "holds"] == []
     assert finding.verdicts["ours"] == "holds"
-    assert not findings.undecided(finding, "ours")
+    assert not findings.undecided_comparisons(finding, "ours")
     assert "synthetic data, demo protocol" in finding.about["ours"]
 
     store.edit(wrong)
@@ -162,7 +162,7 @@ def test_a_finding_is_open_without_a_cell(store: Store) -> None:
     store.edit(*CASES[1][0], f"-: {ST} AND tested_on = 'kth' AND model = 'mau'")
     finding = store.judge(1)
     assert finding.verdicts["ours"] == "not enough data"
-    assert any("mau: kth" in line for line in findings.undecided(finding, "ours"))
+    assert any("mau: kth" in line for line in findings.undecided_comparisons(finding, "ours"))
     store.change(
         "UPDATE scores SET source = 'official', protocol = 'paper', "
         "official_paper_protocol = true, comparable = true"
@@ -347,7 +347,9 @@ def test_fvd_of_unequal_numbers_is_not_comparable(store: Store) -> None:
     verdicts = {part.name: part.verdict for part in found.parts["ours"]}
     assert verdicts["a. worse: bridge new_scene_new_task, FVD"] == "not comparable"
     assert verdicts["a. worse: bridge new_scene_original_task, FVD"] == "holds"
-    assert any("FVD of 100 and 250 clips" in line for line in findings.undecided(found, "ours"))
+    assert any(
+        "FVD of 100 and 250 clips" in line for line in findings.undecided_comparisons(found, "ours")
+    )
 
 
 @pytest.mark.long(part="kinds")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from stp.page.text_table import styled
+from stp.page.text_table import styled_table
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.profiling.page import columns
@@ -39,7 +39,7 @@ def plan(tmp_path_factory):
 
 
 def test_all_models_fit(plan):
-    text = shown(styled(columns(plan.config), 80), 80)
+    text = shown(styled_table(columns(plan.config), 80), 80)
     assert max(map(len, text)) <= 80
     assert any(line.startswith("linear_extrapolation") for line in text)
 

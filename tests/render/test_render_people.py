@@ -39,7 +39,7 @@ def published() -> tuple[PublishedValue, ...]:
 def rows(plan: Plan, dimension: str) -> list[Row]:
     """The rows of a table before anything was computed."""
     described = manifest(plan, dimension)
-    described = replace(described, cells=data_origin.judged(described))
+    described = replace(described, cells=data_origin.cells_with_evidence(described))
     absent = {cell.key: "not computed" for cell in described.cells}
     return make_rows(described, dimension, {}, published(), absent)
 

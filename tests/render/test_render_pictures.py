@@ -30,7 +30,7 @@ from stp.prepare.output import write_coordinate
 from stp.render.pictures import movies, strips
 from stp.render.pictures.files import draw
 from stp.render.pictures.forecasts import SampleForecasts, compare
-from stp.render.pictures.ranked import ranked
+from stp.render.pictures.ranked import rank_forecasts
 from stp.suites.chaosbench.figures import detail
 
 CONTEXT, LEADS, SAMPLES = 2, 3, 5
@@ -417,12 +417,12 @@ def test_models_are_ranked_by_a_metric_or_by_the_distance_from_its_best_value(
     shown = compare(manifest, "kth")
     if order is None:
         with pytest.raises(StpError, match="spectral_power"):
-            ranked(shown, manifest, "kth", name)
+            rank_forecasts(shown, manifest, "kth", name)
     else:
-        ordered = ranked(shown, manifest, "kth", name).forecasts
+        ordered = rank_forecasts(shown, manifest, "kth", name).forecasts
         assert [forecast.label for forecast in ordered] == order
     with pytest.raises(StpError, match="fine_detial"):
-        ranked(shown, manifest, "kth", "spectral_power.fine_detial")
+        rank_forecasts(shown, manifest, "kth", "spectral_power.fine_detial")
 
 
 def test_predictions_of_other_clips_are_refused(video: PictureStore) -> None:

@@ -11,7 +11,7 @@ from asking import csv_rows
 from stp.collect.published import PublishedValue, read_published
 from stp.inspect.facts import table as facts
 from stp.plan.cells import Plan
-from stp.plan.data_origin import judged
+from stp.plan.data_origin import cells_with_evidence
 from stp.plan.manifests import manifest
 from stp.render.tables.rows import Row, make_rows
 
@@ -36,7 +36,7 @@ def published(plan: Plan, dimension: str) -> list[PublishedValue]:
 def rows(plan: Plan, dimension: str) -> list[Row]:
     """The rows of the paper's table before anything was computed."""
     described = manifest(plan, dimension)
-    described = replace(described, cells=judged(described))
+    described = replace(described, cells=cells_with_evidence(described))
     absent = {cell.key: "not computed" for cell in described.cells}
     return make_rows(described, dimension, {}, published(plan, dimension), absent)
 

@@ -13,7 +13,7 @@ from toy_scored import Scored
 from stp.collect.pairwise_tests import OTHER_CLUSTERS, Pair
 from stp.plan.column import Part
 from stp.plan.manifest_types import Cell, Manifest
-from stp.render.tables.best_rows import Standing, _tested, standings
+from stp.render.tables.best_rows import Standing, _with_test, standings
 from stp.render.tables.rows import Entry, Row
 
 
@@ -87,9 +87,9 @@ def test_what_is_printed_alike_is_equally_good(values: list[float], places: list
 def test_a_value_that_is_significantly_worse_is_never_marked_as_the_best() -> None:
     """It may still print the same as the best."""
     worse = Pair(0, 1, difference=1e-6, p=0.001, corrected=0.003, better=0)
-    assert _tested(Standing(3, 2, place=1), worse, best=0).place == 0
-    assert _tested(Standing(3, 2, place=2), worse, best=0).place == 2
-    assert _tested(Standing(3, 2, place=1), worse._replace(better=None), best=0).place == 1
+    assert _with_test(Standing(3, 2, place=1), worse, best=0).place == 0
+    assert _with_test(Standing(3, 2, place=2), worse, best=0).place == 2
+    assert _with_test(Standing(3, 2, place=1), worse._replace(better=None), best=0).place == 1
 
 
 def test_distortions_are_no_rivals() -> None:

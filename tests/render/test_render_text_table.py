@@ -9,7 +9,7 @@ from rich.text import Text
 from stp.collect.query import text_columns
 from stp.page.formats import terminal
 from stp.page.grid import Grid, Item, Section
-from stp.page.text_table import Column, answer, plain, styled
+from stp.page.text_table import Column, answer, plain, styled_table
 
 WORDS = "a sentence of several words that is longer than most columns"
 COLUMNS = text_columns(
@@ -74,7 +74,7 @@ def test_what_rows_have_in_common_is_said_once() -> None:
 
 def test_text_with_signs_of_markup_is_shown_as_it_is() -> None:
     columns = text_columns(["[bold]x"], [("[red]a[/red] :smile:",)])
-    assert drawn(styled(columns, 80), 80)[-1] == "[red]a[/red] :smile:"
+    assert drawn(styled_table(columns, 80), 80)[-1] == "[red]a[/red] :smile:"
 
 
 GRID = Grid(

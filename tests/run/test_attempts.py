@@ -19,7 +19,7 @@ def begun(state, **start):
 
 
 def test_a_finished_attempt_says_when_where_and_how(tmp_path):
-    with attempts.recorded(tmp_path, 2, lambda: None) as attempt:
+    with attempts.record_attempt(tmp_path, 2, lambda: None) as attempt:
         attempt.end(attempts.DONE)
     (found,) = attempts.read(tmp_path)
     assert (found.attempt, found.how, found.gpus) == (1, "done", 2)
@@ -36,7 +36,7 @@ def test_a_finished_attempt_says_when_where_and_how(tmp_path):
     ],
 )
 def test_every_error_has_a_name(tmp_path, error, how, detail):
-    with pytest.raises(type(error)), attempts.recorded(tmp_path, 0, lambda: "SIGTERM"):
+    with pytest.raises(type(error)), attempts.record_attempt(tmp_path, 0, lambda: "SIGTERM"):
         raise error
     (found,) = attempts.read(tmp_path)
     assert (found.how, found.detail) == (how, detail)
@@ -75,7 +75,7 @@ def test_the_next_attempt_settles_the_last_one_and_counts_on(tmp_path):
     folder = begun(tmp_path / "state")
     with (folder / attempts.FILE).open("a") as file:
         file.write('{"event": "end", "atte')  # torn
-    with attempts.recorded(folder, 0, lambda: None) as attempt:
+    with attempts.record_attempt(folder, 0, lambda: None) as attempt:
         assert attempts.read(folder)[0].how == "killed"
         assert attempts.read(folder)[1].how is None
         history = attempts.history(folder)
@@ -85,7 +85,7 @@ def test_the_next_attempt_settles_the_last_one_and_counts_on(tmp_path):
 
 
 def test_a_later_word_about_an_end_counts(tmp_path):
-    with pytest.raises(Interrupted), attempts.recorded(tmp_path, 0, lambda: "SIGURG"):
+    with pytest.raises(Interrupted), attempts.record_attempt(tmp_path, 0, lambda: "SIGURG"):
         raise Interrupted("saved")
     attempts.amend(tmp_path, attempts.REQUEUED, "restart 1 of 100")
     (found,) = attempts.read(tmp_path)
@@ -93,7 +93,7 @@ def test_a_later_word_about_an_end_counts(tmp_path):
 
 
 def test_how_far_a_running_attempt_is_can_be_read(tmp_path):
-    with attempts.recorded(tmp_path, 0, lambda: None) as attempt:
+    with attempts.record_attempt(tmp_path, 0, lambda: None) as attempt:
         assert (attempt.now.what, attempt.now.done, attempt.now.total) == ("", 0, 0)
         attempt.report("epoch 1/2", 3, 10)
         while (attempts.read_progress(tmp_path) or attempts.AttemptProgress()).done != 3:

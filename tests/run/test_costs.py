@@ -29,7 +29,7 @@ from stp.run.costs.brief import wall_seconds
 from stp.run.costs.durations import Durations
 from stp.run.costs.estimate import Cost, Costs
 from stp.run.costs.facts import Facts
-from stp.run.costs.steps import Steps, unmeasured
+from stp.run.costs.steps import Steps, unmeasured_trainings
 from stp.run.costs.summary import Entry, assumptions, by_dimension, entries, hours, lines
 from stp.run.costs.work import forecast_gmacs
 from stp.run.progress import Progress
@@ -396,7 +396,7 @@ def test_measured_steps_are_what_estimates_rest_on():
               for stage in ("train", "predict")}  # fmt: skip
     (said,) = measure_plan(plan, None, seconds=0.01)
     assert re.search(r"convlstm on moving_mnist: [\d.]+ ms for a clip in training", said)
-    assert list(unmeasured(plan)) == []
+    assert list(unmeasured_trainings(plan)) == []
 
     costs = Costs(plan)
     for stage, units in (("train", "train_s"), ("predict", "forecast_s")):
@@ -410,7 +410,7 @@ def test_measured_steps_are_what_estimates_rest_on():
         assert cost.seconds != before[stage].seconds
         assert "convlstm on moving_mnist" in cost.basis and own > 0
     wider = scale(dimensions=small, models={"convlstm": {"options": {"num_hidden": [6]}}})
-    (training,) = unmeasured(wider)
+    (training,) = unmeasured_trainings(wider)
     assert training.recipe["options"]["num_hidden"] == [6], "another network"
     rate = {"work": 1000.0, "gpus": 0, "threads": 1}
     Durations(plan.store / "state" / "durations.jsonl").add("train convlstm", 0.0, 100.0, **rate)
@@ -423,7 +423,7 @@ def test_a_network_that_needs_another_machine_is_not_measured():
     plan = scale(dimensions=wanted, runtime={"gpus": 1})
     said = list(measure_plan(plan, None, seconds=0.01))
     assert len(said) == 2 and all("not measured: " in line and "GPU" in line for line in said)
-    assert len(list(unmeasured(plan))) == 2
+    assert len(list(unmeasured_trainings(plan))) == 2
 
 
 def test_a_training_that_found_no_gpu_does_not_count_as_one_with_a_gpu():

@@ -48,5 +48,5 @@ def test_costs_of_a_plan_are_held(
 
 def test_a_frame_of_video_has_bytes_and_another_one_float32() -> None:
     stored = Plan.load(CONFIG_FOLDER / "paper.yaml").config.datasets
-    assert facts.stored_mb(stored["kth"]) == 128 * 128 / 1e6
-    assert facts.stored_mb(stored["enso"]) == 4 * 24 * 48 / 1e6
+    assert facts.stored_frame_mb(stored["kth"]) == 128 * 128 / 1e6
+    assert facts.stored_frame_mb(stored["enso"]) == 4 * 24 * 48 / 1e6

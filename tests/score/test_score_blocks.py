@@ -11,8 +11,8 @@ from toy_scored import Scored, keep, scores
 
 from stp.core.errors import StpError
 from stp.score import bootstrap
-from stp.score.blocks import Blocks, summed
-from stp.score.jackknife import left_out_means
+from stp.score.blocks import Blocks, sum_by_group
+from stp.score.jackknife import leave_one_out_means
 
 
 def blocks(start: list[int], length: list[int], step: int = 1) -> Blocks:
@@ -55,7 +55,7 @@ def test_this_years_320_starts() -> None:
 
 def test_sums_of_merged_clusters() -> None:
     values = np.arange(10.0).reshape(5, 2)
-    assert summed(values, np.array([0, 1, 0, 1, 1])).tolist() == [[4, 6], [16, 19]]
+    assert sum_by_group(values, np.array([0, 1, 0, 1, 1])).tolist() == [[4, 6], [16, 19]]
 
 
 def index(**columns: Any) -> pd.DataFrame:
@@ -132,7 +132,7 @@ def test_intervals_are_those_of_sums_over_merged_blocks(make_scored: Callable[..
         counts = np.full(len(each), days)
         value = each.sum(axis=0) / 60
         low, high = bootstrap.intervals(
-            value, left_out_means(each, counts), counts, resamples=200, seed=0
+            value, leave_one_out_means(each, counts), counts, resamples=200, seed=0
         )
         rows = table[table.lead == lead].set_index("statistic")
         assert rows.n["ci95_low"] == 60 // days

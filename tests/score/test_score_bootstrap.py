@@ -12,7 +12,7 @@ from stp.score.bootstrap import intervals, no_spread
 from stp.score.jackknife import (
     degrees_of_freedom,
     effective_clusters,
-    left_out_means,
+    leave_one_out_means,
     standard_error,
 )
 
@@ -53,13 +53,13 @@ def of_clusters(means: np.ndarray, counts: np.ndarray, **options: int) -> np.nda
     """Intervals of means over samples: means of clusters (G, F) to (2, F)."""
     sums = means * counts[:, None]
     value = sums.sum(axis=0) / counts.sum()
-    return intervals(value, left_out_means(sums, counts), counts, **options)
+    return intervals(value, leave_one_out_means(sums, counts), counts, **options)
 
 
 def test_the_standard_error_is_that_of_the_mean_for_equal_clusters() -> None:
     x = np.random.default_rng(0).lognormal(size=(12, 3))
     counts = np.full(12, 5)
-    found = standard_error(left_out_means(5 * x, counts), x.mean(axis=0))
+    found = standard_error(leave_one_out_means(5 * x, counts), x.mean(axis=0))
     np.testing.assert_allclose(found, stats.sem(x, axis=0))
     assert degrees_of_freedom(counts) == pytest.approx(11)
 
@@ -74,7 +74,7 @@ def test_the_standard_error_knows_roots_and_ratios() -> None:
         keep = [np.arange(11) != g for g in range(11)]
         without = [of(sums[rest].sum(axis=0) / counts[rest].sum()) for rest in keep]
         expected = (10 / 11 * np.square(np.array(without) - value).sum()) ** 0.5
-        found = standard_error(of(left_out_means(sums, counts)), value)
+        found = standard_error(of(leave_one_out_means(sums, counts)), value)
         assert found == pytest.approx(expected, rel=1e-12)
 
 

@@ -22,7 +22,7 @@ from stp.features.run import run as see
 from stp.metrics import frechet, kvd, lpips
 from stp.metrics.networks.trunks import Trunk
 from stp.metrics.perceptual import Weights
-from stp.metrics.set_distance import SetFeatures, at_n, matched, read_features
+from stp.metrics.set_distance import SetFeatures, at_n, draw_indices, read_features
 from stp.score.run import run
 
 CONTEXT, LEADS = 2, 9
@@ -248,7 +248,7 @@ def test_features_serve_comparisons_at_equal_numbers(
     assert clips["clip"].to_pylist() == [f"clip{n:03}" for n in range(20)]
     pair = SetFeatures(table.read(look(scored, "predicted_only", "observed")).values, kept.values)
     assert at_n(pair, frechet.distance, 20) == pytest.approx(row["value"])
-    chosen = matched(20, 7)
+    chosen = draw_indices(20, 7)
     fewer = frechet.distance(pair.observed[chosen], pair.predicted[chosen])
     assert at_n(pair, frechet.distance, 7) == fewer
     with pytest.raises(StpError, match=r"21 .*20"):

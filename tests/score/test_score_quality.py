@@ -20,7 +20,7 @@ from stp.core.job import Job
 from stp.data.pixels import pixels
 from stp.data.prepared import Prepared
 from stp.metrics import fitted_quality
-from stp.metrics.fitted_quality import EXACT, MOST_ARE_FAR, POOLED, FittedQuality, pooled
+from stp.metrics.fitted_quality import EXACT, MOST_ARE_FAR, POOLED, FittedQuality, pool_features
 from stp.metrics.frame_features import features_of
 from stp.metrics.networks.maps import FeatureMaps, open_feature_maps
 from stp.metrics.networks.random_weights import draw
@@ -62,7 +62,7 @@ def fitted(network_maps: FeatureMaps) -> FittedQuality:
     parts = [np.stack([one[name].reshape(-1) for one in seen]).astype("f4") for name in NAMES]
     mos = clips.mean(axis=(1, 2, 3, 4)) / 2.55
     splits = np.arange(30) % 5 == np.arange(5)[:, None]
-    kinds = {EXACT: parts, POOLED: [pooled(part, 512, HORIZON) for part in parts]}
+    kinds = {EXACT: parts, POOLED: [pool_features(part, 512, HORIZON) for part in parts]}
     learnt = {kind: fit(own, mos, splits, "ridge", 240) for kind, own in kinds.items()}
     return FittedQuality("squeezenet", NAMES, CONTEXT, HORIZON, 30, "synthetic", learnt)
 

@@ -28,8 +28,8 @@ from stp.datasets.chaosbench.generator import Field
 from stp.plan.checked_config import in_order
 from stp.predict.source import ForecastRequest
 from stp.predict.sources import learned_archive
-from stp.score.read import kept_of, run
-from stp.score.samples import spread, wanted_samples
+from stp.score.read import run, select_stored
+from stp.score.samples import samples_to_keep, spread
 
 WORLD = {"degrees": 45, "levels": [500, 850], "first_year": 2019}
 SHAPE = [5, 5, 8]  # with the temperature of the land, which no centre forecasts
@@ -661,10 +661,16 @@ def test_an_archive_that_ends_early_is_an_error_before_anything_is_scored(
 
 def test_models_that_lack_starts_store_the_same_ones_where_they_can() -> None:
     # Of 9 clips two are wanted: 0 and 4. Rows are in the order of an archive.
-    assert kept_of(np.array([7, 4, 0, 1]), spread(9, 2)).tolist() == [1, 2]
-    assert kept_of(np.array([8, 6, 1]), spread(9, 2)).tolist() == [1, 2]  # the next ones: 1 and 6
-    assert kept_of(np.array([2, 1]), spread(9, 2)).tolist() == [0, 1]  # none behind 4: the last one
-    assert kept_of(np.array([3, 2]), spread(9, 0)).tolist() == []
+    assert select_stored(np.array([7, 4, 0, 1]), spread(9, 2)).tolist() == [1, 2]
+    assert select_stored(np.array([8, 6, 1]), spread(9, 2)).tolist() == [
+        1,
+        2,
+    ]  # the next ones: 1 and 6
+    assert select_stored(np.array([2, 1]), spread(9, 2)).tolist() == [
+        0,
+        1,
+    ]  # none behind 4: the last one
+    assert select_stored(np.array([3, 2]), spread(9, 0)).tolist() == []
 
 
 @pytest.mark.long(part="suites")
@@ -684,7 +690,7 @@ def test_starts_that_are_named_are_stored_of_all_archives_that_have_them(
         assert lacks not in set(scored)
     assert kept == [["2022-01-02"], ["2022-01-03"], ["2022-01-01"], ["2022-01-03"]]
     with pytest.raises(StpError, match=r"no clip '2022-01-09'(.|\n)*2022-01-01 to 2022-01-04"):
-        wanted_samples(Prepared(data).clips("test"), ["2022-01-09"])
+        samples_to_keep(Prepared(data).clips("test"), ["2022-01-09"])
 
 
 BESIDE = np.linspace(71.25, -63.75, 5), 18.75 + 45 * np.arange(8)

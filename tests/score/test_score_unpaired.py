@@ -21,7 +21,7 @@ from stp.features.networks import i3d
 from stp.metrics import frechet, kvd
 from stp.metrics.networks.i3d import I3D, prepare, read_i3d
 from stp.metrics.perceptual import Embed
-from stp.metrics.set_distance import SetDistance, matched
+from stp.metrics.set_distance import SetDistance, draw_indices
 from stp.plan import weights
 from stp.plan.checked_config import CONFIG_FOLDER, check, read_yaml
 from stp.plan.metric import Metric
@@ -69,7 +69,7 @@ def test_fvd_and_kvd_look_at_the_same_features() -> None:
 
 
 def test_what_is_declared_of_features_has_code() -> None:
-    networks = weights.declared()
+    networks = weights.read_declared_weights()
     for path in (CONFIG_FOLDER / "conventions").glob("*.yaml"):
         metric = check(Metric, read_yaml(path), str(path))
         for of in metric.conventions.values():
@@ -223,7 +223,7 @@ def test_two_folders_are_compared_at_equal_numbers(tmp_path: Path) -> None:
     actual = compare(real, generated, Options(seed=3), toy_embed)
     assert (actual.n, actual.available) == (5, (8, 5))
     assert (actual.frames, actual.height, actual.width) == (10, 16, 24)
-    drawn = [find_clips(real)[i] for i in matched(8, 5, 3)]
+    drawn = [find_clips(real)[i] for i in draw_indices(8, 5, 3)]
     x = toy_embed(np.stack([read_clip(clip) for clip in drawn]))
     y = toy_embed(np.stack([read_clip(clip) for clip in find_clips(generated)]))
     assert actual.fvd == frechet.distance(x, y)
@@ -383,7 +383,7 @@ def test_the_command_prints_what_a_reader_needs(tmp_path: Path, monkeypatch) -> 
     sha256 = hashlib.sha256((tmp_path / "own.pt").read_bytes()).hexdigest()
     text = f"i3d: {{title: seeded, licence: none, files: [{{file: own.pt, sha256: {sha256}}}]}}"
     (tmp_path / "weights.yaml").write_text(text)
-    monkeypatch.setattr(weights.declared, "__defaults__", (tmp_path / "weights.yaml",))
+    monkeypatch.setattr(weights.read_declared_weights, "__defaults__", (tmp_path / "weights.yaml",))
     given = []
     monkeypatch.setattr(i3d, "embed", lambda weights, layer: given.append(weights) or toy_embed)
     real = write_arrays(tmp_path / "real", range(3))
@@ -399,7 +399,7 @@ def test_the_command_prints_what_a_reader_needs(tmp_path: Path, monkeypatch) -> 
     )
     assert given[0].path == tmp_path / "own.pt"
     assert given[0].declared == {"sha256": sha256}
-    drawn = matched(3, 2)
+    drawn = draw_indices(3, 2)
     x = toy_embed(np.stack([moved(clip_of(int(i), 10)[:9]) for i in drawn]))
     y = toy_embed(np.stack([moved(clip_of(i, 10)[:9]) for i in (9, 10)]))
     assert values["fvd"] == pytest.approx(frechet.distance(x, y))

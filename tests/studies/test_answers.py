@@ -10,7 +10,7 @@ from raters import crowd, line, of_shares, write
 from small_study import MODELS, Paths
 
 from stp.core.errors import StpError
-from stp.studies.answer_key import NONE, BestOfKey, kept_path, load_key
+from stp.studies.answer_key import NONE, BestOfKey, key_copy_path, load_key
 from stp.studies.answers import read_answers
 
 RATER = f"{1:016x}"
@@ -159,7 +159,7 @@ def test_answers_to_an_earlier_questionnaire_are_told_their_key(
     path = write(tmp_path / "answers" / "a.csv", lines)
     with pytest.raises(StpError, match="feedfeedfeedfeed"):
         read_answers([path], key, tmp_path / "key.json")
-    kept = kept_path(tmp_path / "key.json", "feedfeedfeedfeed")
+    kept = key_copy_path(tmp_path / "key.json", "feedfeedfeedfeed")
     kept.parent.mkdir()
     kept.write_text("{}")
     with pytest.raises(StpError, match=str(kept)):

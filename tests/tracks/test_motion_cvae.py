@@ -167,7 +167,7 @@ def test_turning_people_turns_what_is_predicted(trained):
 
 def test_mirrored_people_are_as_far_from_each_other_as_before():
     rows = trajectory_cvae.tensors(crossing(6, seed=6), 3.0)
-    varied = trajectory_cvae.Objective(trajectory_cvae.Parameters()).varied
+    varied = trajectory_cvae.Objective(trajectory_cvae.Parameters()).augment
     mirrored = varied(rows, np.random.default_rng(0))
     sides = mirrored["apart"][..., 1].sum(dim=1) / rows["apart"][..., 1].sum(dim=1)
     assert set(sides[rows["near"].any(dim=1)].tolist()) == {-1.0, 1.0}

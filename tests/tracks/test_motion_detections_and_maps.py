@@ -13,7 +13,7 @@ from stp.prepare import track_maps as maps
 from stp.prepare.track_readers import detections, ewap, qualisys, trajnetpp
 from stp.prepare.tracks import UNITS
 from stp.tracks.scenarios import extract
-from stp.tracks.tracks import joined, labels
+from stp.tracks.tracks import join_recordings, labels
 
 TIME_FIRST = detections.Columns(time=0, person=1, x=2, y=3)
 """Of the files of ATC, and of resampled ones of THÖR."""
@@ -90,7 +90,7 @@ def test_a_name_in_several_recordings_has_one_number(tmp_path):
     for file, names in {"a": ("bob", "anna"), "b": ("carl", "bob")}.items():
         (tmp_path / file).write_text(f"t,who,x,y\n0,{names[0]},0,0\n0,{names[1]},5,0\n")
         parts.append(detections.read(tmp_path / file, columns, metres=1, step=1, dt=0.4).tracks)
-    tracks = joined(parts)
+    tracks = join_recordings(parts)
     assert labels(tracks.person, tracks.names) == ["bob", "anna", "carl", "bob"]
     assert len(set(tracks.person)) == 3
 

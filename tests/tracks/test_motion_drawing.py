@@ -19,7 +19,7 @@ from stp.tracks import generators
 from stp.tracks.obstacles import cells, discs
 from stp.tracks.prepared import PreparedTracks
 from stp.tracks.scenarios import extract
-from stp.tracks.tracks import joined
+from stp.tracks.tracks import join_recordings
 
 OBSERVED, FUTURE = 5, 4
 
@@ -177,7 +177,7 @@ def test_an_overview_has_all_tracks(tmp_path):
 def test_a_person_of_two_recordings_has_two_tracks():
     once, nothing = generators.around_an_obstacle(people=1)
     away = replace(once, position=once.position + 50)
-    tracks = joined([once, away])
+    tracks = join_recordings([once, away])
     about = {"dataset": "two", "source": "synthetic", "release": "r", "calibration": 0.2}
     about["recordings"] = [len(once), len(away)]
     figure = tracks_overview.overview(PreparedTracks(tracks, nothing, about))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stp.tracks import prepared
 from stp.tracks.scenarios import extract
-from stp.tracks.tracks import Tracks, joined, released_clock, split_in_time
+from stp.tracks.tracks import Tracks, join_recordings, split_in_time, with_released_clock
 
 
 @st.composite
@@ -52,8 +52,8 @@ def test_the_same_as_in_plain_loops(made, rate, width, split, observe, predict):
         files, split=split, interval=step, frequency=1 / dt, rate=rate, width=width,
         observe=observe, predict=predict, fewest=1,
     )  # fmt: skip
-    whole = joined([as_tracks(rows, step, dt) for rows in files])
-    part = released_clock(whole, [len(rows) for rows in files]).part(*split)
+    whole = join_recordings([as_tracks(rows, step, dt) for rows in files])
+    part = with_released_clock(whole, [len(rows) for rows in files]).part(*split)
     if not len(part):
         assert not expected
         return
@@ -72,8 +72,8 @@ def test_the_same_as_in_plain_loops(made, rate, width, split, observe, predict):
 def test_short_recordings_meet_in_the_released_code_and_nowhere_else():
     """A person of two recordings: 1.01 times the last frame is half a second later."""
     one = tracks((1, 0, line(20)), (2, 0, line(20) + 1), step=1)
-    both = joined([one, one])
-    released = released_clock(both, [len(one), len(one)])
+    both = join_recordings([one, one])
+    released = with_released_clock(both, [len(one), len(one)])
     assert released.frame.max() == pytest.approx(1.01 * 19 + 19)
     about = {"observe": 4, "predict": 4, "smooth": 0}
     apart = extract(both, protocol="strict", **about)
@@ -132,7 +132,7 @@ def test_relaxed_scenarios_are_those_of_crowds():
     # In step 0 the third is seen in all of the observation, and leaves; the fourth is not yet seen
     # for long enough.
     assert found.person[0].tolist() == [1, 2, 3, -1]
-    assert found.followed[0].tolist() == [True, True, False, False]
+    assert found.has_future[0].tolist() == [True, True, False, False]
     assert found.left_out.tolist() == [1, 1, 1, 0, 0, 0, 1, 1, 1]
     assert np.isfinite(found.observed[0, 2]).all() and np.isnan(found.future[0, 2]).all()
     assert [len(batch.left_out) for batch in found.batches(4)] == [4, 4, 1]
@@ -147,10 +147,10 @@ def test_a_crowd_has_relaxed_scenarios(raw_mirror):
     crowd = ewap.read(path, step=10, dt=0.4)
     assert len(extract(crowd, observe=8, predict=12, protocol="strict")) == 0
     found = extract(crowd, observe=8, predict=12, protocol="strict-relaxed")
-    neighbours = found.present & ~found.followed
-    counts = (len(found), found.followed.sum(), neighbours.sum(), found.left_out.sum())
+    neighbours = found.present & ~found.has_future
+    counts = (len(found), found.has_future.sum(), neighbours.sum(), found.left_out.sum())
     assert counts == (521, 14046, 4475, 5329)
-    assert found.followed.sum(axis=1).min() >= 2
+    assert found.has_future.sum(axis=1).min() >= 2
     assert set(found.episode) == {0}, "all of them overlap: no interval can be had from them"
 
 
@@ -192,7 +192,7 @@ def test_nobody_and_no_moment_is_in_both_parts(share):
     assert not set(before.person) & set(after.person)
     cut = after.frame.min()
     there = set(here.tracks.person[here.tracks.frame < cut]) & set(after.person)
-    assert lacking == len(there) and here.shared_people()[1] == lacking
+    assert lacking == len(there) and here.count_shared_people()[1] == lacking
     # The test has everybody who is there.
     assert len(after) == (here.tracks.frame >= cut).sum()
     assert abs(len(after) / len(here.tracks) - (1 - share)) < 0.01
@@ -202,5 +202,5 @@ def test_the_same_number_in_another_recording_is_somebody_else():
     """A person of the first recording, all before the cut, has the number of one of the second."""
     one = tracks((1, 0, line(10)), (2, 0, line(10)))
     two = tracks((1, 0, line(30)), (2, 0, line(30)))
-    before, _, lacking = split_in_time(joined([one, two]), 0.4, [len(one), len(two)])
+    before, _, lacking = split_in_time(join_recordings([one, two]), 0.4, [len(one), len(two)])
     assert len(before) == len(one) and lacking == 2

@@ -8,7 +8,7 @@ from stp.core.errors import StpError
 from stp.options.protocols import PROTOCOLS
 from stp.tracks import scenarios
 from stp.tracks.scenarios import extract
-from stp.tracks.tracks import check, joined
+from stp.tracks.tracks import check, join_recordings
 
 BOTH = pytest.mark.parametrize("protocol", ["atlas-paper", "strict"])
 
@@ -113,6 +113,6 @@ def test_tracks_that_cannot_be_are_refused():
     with pytest.raises(StpError, match=r"person 7 .*frame 6"):
         check(here, "eth.ndjson")
     with pytest.raises(StpError, match="rates"):
-        joined([tracks((1, 0, line(3))), tracks((1, 0, line(3)), step=10)])
+        join_recordings([tracks((1, 0, line(3))), tracks((1, 0, line(3)), step=10)])
     with pytest.raises(StpError, match="0 "):
         extract(here, observe=0, predict=3, protocol="strict")

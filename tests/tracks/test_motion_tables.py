@@ -86,7 +86,7 @@ def test_the_real_files_are_recognised(raw_mirror, name):
     found = read(path, step=variants.KNOWN[name].variant.step, dt=0.4)
     assert variants.of(found) == variants.KNOWN[name].variant
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    assert variants.named(variants.of(found), sha256) == name
+    assert variants.version_title(variants.of(found), sha256) == name
     for other, known in variants.KNOWN.items():
         if other != name:
             with pytest.raises(StpError, match=f"which is {name[:5]}"):

@@ -242,7 +242,7 @@ def tower_recipe(name: str, **train) -> dict:
 
 def shown_in_training(data, folder, name, monkeypatch, ranks=1, **runtime) -> torch.Tensor:
     """Which clips of a batch of 7 are shown in two steps, by whoever computes them."""
-    found, draw = [[] for _ in range(ranks)], cdna.shown_clips
+    found, draw = [[] for _ in range(ranks)], cdna.draw_true_inputs
     prepared = Prepared(data)
     what = {
         **tower_recipe(name, batch_size=7, iterations=2, max_val_clips=2),
@@ -257,7 +257,7 @@ def shown_in_training(data, folder, name, monkeypatch, ranks=1, **runtime) -> to
             return own[-1]
 
         with monkeypatch.context() as patch, settle("cpu", 1, "float32") as compute:
-            patch.setattr(savp if name == "savp" else cdna, "shown_clips", note)
+            patch.setattr(savp if name == "savp" else cdna, "draw_true_inputs", note)
             patch.setattr(Ranks, "add_gradients", lambda self, _, loss, stop: (loss.item(), stop))
             patch.setattr(Ranks, "sum", lambda self, *values: list(values))
             one = job(folder / str(rank), data, what, **runtime)

@@ -33,7 +33,7 @@ def other() -> Plan:
 
 
 def needs(plan: Plan) -> garbage.Needed:
-    return garbage.needed([plan], [])
+    return garbage.needed_artefacts([plan], [])
 
 
 def folders(found: garbage.Garbage) -> set[str]:
@@ -69,11 +69,11 @@ def test_another_checkout_keeps_what_it_claimed(plan, other, tmp_path):
     path = claim(other, tmp_path / "theirs" / "results")
     (theirs,) = read_claims(plan.store)
     assert theirs.checkout == str(tmp_path / "theirs") and theirs.scale == "tiny"
-    found = garbage.find(plan.store, garbage.needed([], [theirs]))
+    found = garbage.find(plan.store, garbage.needed_artefacts([], [theirs]))
     assert folders(found) == set(plan.artefacts) - set(other.artefacts)
     # started again there, with our settings: the claim is replaced, not added to
     assert claim(plan, tmp_path / "theirs" / "results") == path
-    assert garbage.needed([], read_claims(plan.store)) == needs(plan)
+    assert garbage.needed_artefacts([], read_claims(plan.store)) == needs(plan)
     # a second checkout, and a second machine's checkout at the same path, are others
     claim(plan, tmp_path / "ours" / "results")
     shutil.rmtree(tmp_path / "theirs")

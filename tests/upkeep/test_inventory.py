@@ -56,6 +56,6 @@ def test_size_and_age_are_those_of_all_within(store: Path) -> None:
     assert inventory.size_of(folder) == (8 + linked, 3)
     for path in (folder, *folder.rglob("*")):
         os.utime(path, (1000, 1000), follow_symlinks=False)
-    assert inventory.changed_at(folder) == 1000
+    assert inventory.last_change_time(folder) == 1000
     os.utime(folder / "frames.zarr" / "b", (2000, 2000))
-    assert inventory.changed_at(folder) == 2000
+    assert inventory.last_change_time(folder) == 2000

@@ -142,7 +142,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
         random = np.random.default_rng([chosen.seed, number_of])
         path = out / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        write[chosen.format](path, _walked(chosen, random), chosen, random)
+        write[chosen.format](path, _simulate_walks(chosen, random), chosen, random)
         report("recordings", number_of + 1, len(chosen.files))
     for other in (*chosen.map.values(), chosen.goals_file):
         if other is not None:
@@ -158,7 +158,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 # Walking
 
 
-def _walked(options: CrowdOptions, random: np.random.Generator) -> list[Track]:
+def _simulate_walks(options: CrowdOptions, random: np.random.Generator) -> list[Track]:
     """Simulate all people of a recording."""
     begin, first, walks = 0.0, 1, []
     for number_of in range(options.waves):
@@ -248,7 +248,7 @@ def _push(direction: np.ndarray, distance: np.ndarray) -> np.ndarray:
 # Files
 
 
-def _detected(
+def _simulate_detections(
     paths: list[Track], dt: float, noise: float, random: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Index of the annotation, person and position of all detections, sorted by annotation."""
@@ -266,7 +266,7 @@ def _detected(
 def _ewap(
     path: Path, paths: list[Track], options: CrowdOptions, random: np.random.Generator
 ) -> None:
-    at, person, position = _detected(paths, options.dt, options.noise, random)
+    at, person, position = _simulate_detections(paths, options.dt, options.noise, random)
     zero = np.zeros(len(at))
     x, y = position.T
     table = np.column_stack([at * options.step + 1, person, x, zero, y, zero, zero, zero])
@@ -280,7 +280,7 @@ def _ewap(
 def _trajnetpp(
     path: Path, paths: list[Track], options: CrowdOptions, random: np.random.Generator
 ) -> None:
-    at, person, position = _detected(paths, options.dt, options.noise, random)
+    at, person, position = _simulate_detections(paths, options.dt, options.noise, random)
     tracks = Tracks(at * options.step, person.astype(np.int64), position, options.step, options.dt)
     write_ndjson(path, tracks)
 
@@ -343,7 +343,7 @@ def _qualisys(
             file.write(f"{n + 1}\t{n * dt:.2f}\t{values}\n")
 
 
-def _blocked(options: CrowdOptions) -> np.ndarray:
+def _obstacle_mask(options: CrowdOptions) -> np.ndarray:
     """Whether the centre of each cell of the area is on an obstacle, rows along x, (h, w)."""
     x0, y0, x1, y1 = options.area
     x = x0 + options.cell * np.arange(round((x1 - x0) / options.cell))
@@ -359,7 +359,7 @@ def _blocked(options: CrowdOptions) -> np.ndarray:
 
 def _picture(out: Path, options: CrowdOptions) -> None:
     """Obstacles in white, and the homography from (row, column, 1) to metres."""
-    picture = Image.fromarray(_blocked(options).astype(np.uint8) * 255)
+    picture = Image.fromarray(_obstacle_mask(options).astype(np.uint8) * 255)
     picture.save(out / options.map["picture"])
     x0, y0 = options.area[:2]
     matrix = np.array([[options.cell, 0, x0], [0, options.cell, y0], [0, 0, 1]])
@@ -367,7 +367,7 @@ def _picture(out: Path, options: CrowdOptions) -> None:
 
 
 def _grid(out: Path, options: CrowdOptions) -> None:
-    blocked = _blocked(options)
+    blocked = _obstacle_mask(options)
     about = {
         **{"id": Path(options.map["grid"]).stem, "origin_x": options.area[0]},
         **{"origin_y": options.area[1], "theta": 0, "h": blocked.shape[0], "w": blocked.shape[1]},

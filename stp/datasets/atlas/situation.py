@@ -20,7 +20,7 @@ from stp.core.job import Report
 from stp.core.options import build, check_keys, number, require
 from stp.tracks import generators
 from stp.tracks.obstacles import Obstacles
-from stp.tracks.tracks import Tracks, joined
+from stp.tracks.tracks import Tracks, join_recordings
 
 SITUATIONS: dict[str, Callable[..., Any]] = {
     "chasing": generators.chasing,
@@ -90,7 +90,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     for time in range(chosen.times):
         random = np.random.default_rng([chosen.seed, time])
         drawn = {
-            name: _drawn(value, random, parameters[name].default)
+            name: _draw_parameter(value, random, parameters[name].default)
             for name, value in sorted(chosen.parameters.items())
         }
         scene = make(**drawn)
@@ -100,7 +100,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
         parts.append(replace(tracks, person=person, position=tracks.position + noise))
         people = int(person.max())
         report("situations", time + 1, chosen.times)
-    write_ndjson(out / chosen.path, joined(parts))
+    write_ndjson(out / chosen.path, join_recordings(parts))
     if obstacles is not None and chosen.discs is not None:
         table = np.column_stack([obstacles.position, obstacles.radius])
         path = out / chosen.discs
@@ -108,7 +108,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
         np.savetxt(path, table, fmt="%g")
 
 
-def _drawn(value: Any, random: np.random.Generator, default: Any) -> Any:
+def _draw_parameter(value: Any, random: np.random.Generator, default: Any) -> Any:
     """Draw a parameter of one repetition; an integer if its default is an integer."""
     least, most = value if isinstance(value, list) else (value, value)
     if isinstance(default, int):

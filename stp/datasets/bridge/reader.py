@@ -130,7 +130,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
         reason = "the number of episodes is known when they are read"
         return Planned(unknown=dict.fromkeys(SPLITS, reason))
     span = recipe["context"] + recipe["horizon"]
-    return Planned(cut(read_lists(raw), span))
+    return Planned(make_clips(read_lists(raw), span))
 
 
 # --- the raw layout
@@ -181,7 +181,7 @@ def views(lists: dict[str, dict[str, int]], span: int) -> list[View]:
     return list(views.values())
 
 
-def cut(lists: dict[str, dict[str, int]], span: int) -> list[Clip]:
+def make_clips(lists: dict[str, dict[str, int]], span: int) -> list[Clip]:
     """Make one clip of each listed view that is long enough.
 
     A view is the video of a trajectory from one camera. The store has the frames of one view after
@@ -252,7 +252,12 @@ def _from_raw(
         task = (view.name, [pictures[t] for t in range(view.frames)], height, width)
         size = sum(s.entry.packed if s.entry else raw.size(s.file) for s in task[1])
         pieces.append(Piece(view.name, view.frames, task, size))
-    return pieces, cut(lists, span), {"views with more frames than listed": more}, decode_pictures
+    return (
+        pieces,
+        make_clips(lists, span),
+        {"views with more frames than listed": more},
+        decode_pictures,
+    )
 
 
 def _sources(raw: RawFiles, names: set[str]) -> dict[str, dict[int, Source]]:

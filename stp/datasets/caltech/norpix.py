@@ -65,15 +65,15 @@ def read_header(file: BinaryIO, name: str) -> Header:
     file.seek(0)
     content = file.read(HEADER_BYTES)
     if len(content) < HEADER_BYTES:
-        raise _damaged(name, f"{len(content)} bytes instead of a header of {HEADER_BYTES}")
+        raise _damage_error(name, f"{len(content)} bytes instead of a header of {HEADER_BYTES}")
     (magic,) = struct.unpack_from("<I", content, 0)
     (size,) = struct.unpack_from("<i", content, 32)
     if magic != MAGIC or content[4 : 4 + len(NAME)] != NAME or size != HEADER_BYTES:
-        raise _damaged(name, "no header of a Norpix file")
+        raise _damage_error(name, "no header of a Norpix file")
     width, height, _, _, _, kind, frames = struct.unpack_from("<7I", content, 548)
     (fps,) = struct.unpack_from("<d", content, 584)
     if kind not in JPEG_FORMATS:
-        raise _damaged(name, f"pictures in format {kind} instead of {JPEG_FORMATS[0]}, JPEG")
+        raise _damage_error(name, f"pictures in format {kind} instead of {JPEG_FORMATS[0]}, JPEG")
     return Header(width, height, frames, fps)
 
 
@@ -103,14 +103,14 @@ def find_frames(file: BinaryIO, name: str, header: Header) -> list[Frame]:
             return frames
         start = file.read(2)
         if len(content) < 4 or len(start) < 2:
-            raise _damaged(name, f"ends after {len(frames)} of {header.frames} frames")
+            raise _damage_error(name, f"ends after {len(frames)} of {header.frames} frames")
         (size,) = struct.unpack("<I", content)
         if start != b"\xff\xd8" or not 4 < size <= MOST_FRAME_BYTES:
-            raise _damaged(name, f"no JPEG picture where frame {len(frames)} should begin")
+            raise _damage_error(name, f"no JPEG picture where frame {len(frames)} should begin")
         file.seek(position + size)
         time = file.read(_TIME.size)
         if len(time) < _TIME.size:
-            raise _damaged(name, f"ends within frame {len(frames)} of {header.frames}")
+            raise _damage_error(name, f"ends within frame {len(frames)} of {header.frames}")
         seconds, milli, micro = _TIME.unpack(time)
         frames.append(Frame(position + 4, size - 4, seconds * 10**6 + milli * 1000 + micro))
         position += size + _TIME.size + padding
@@ -126,9 +126,9 @@ def read_jpeg(file: BinaryIO, name: str, frame: Frame) -> bytes:
     file.seek(frame.offset)
     content = file.read(frame.bytes)
     if len(content) < frame.bytes:
-        raise _damaged(name, f"ends at byte {frame.offset + len(content)}, within a frame")
+        raise _damage_error(name, f"ends at byte {frame.offset + len(content)}, within a frame")
     return content
 
 
-def _damaged(name: str, problem: str) -> StpError:
+def _damage_error(name: str, problem: str) -> StpError:
     return RawFileError(name, problem, expected="a complete Norpix .seq file of JPEG pictures")

@@ -23,7 +23,7 @@ from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.datasets.caltech.norpix import Frame, find_frames, read_header, read_jpeg
-from stp.prepare.driving import Drive, Size, check_times, cut, require_crop, write_drives
+from stp.prepare.driving import Drive, Size, check_times, cut_windows, require_crop, write_drives
 from stp.prepare.members import Member, find, where
 from stp.prepare.output import write_index
 from stp.prepare.pictures import decode_picture, resize_and_crop
@@ -91,7 +91,7 @@ def run(job: Job) -> Extras:
     decode = partial(decode_frames, resize=options.resize, crop=(height, width))
     written = write_drives(job, raw, recordings, decode, fps=fps)
     drives = [drive for drive, _, _ in recordings]
-    clips = cut(drives, {"test": STRIDE}, span, fps=fps)
+    clips = cut_windows(drives, {"test": STRIDE}, span, fps=fps)
     return {
         **write_index(job.out, clips, required=("test",)),
         **written.extras,
@@ -122,7 +122,7 @@ def read_frames(raw: RawFiles, member: Member) -> list[Frame]:
         StpError: the video is damaged.
     """
     name = where(raw, member)
-    with _opened(raw, member) as file:
+    with _open_video(raw, member) as file:
         return find_frames(file, name, read_header(file, name))
 
 
@@ -146,7 +146,7 @@ def decode_frames(
     member = tasks[0][0]
     name = where(raw, member)
     decoded = []
-    with _opened(raw, member) as file:
+    with _open_video(raw, member) as file:
         header = read_header(file, name)
         for _, frame in tasks:
             label = f"{name}, byte {frame.offset}"
@@ -180,7 +180,7 @@ def _rate(drive: Drive) -> float | None:
 
 
 @contextmanager
-def _opened(raw: RawFiles, member: Member) -> Iterator[BinaryIO]:
+def _open_video(raw: RawFiles, member: Member) -> Iterator[BinaryIO]:
     """Context manager: open a video, which may be in an archive, for reading in parts."""
     path = raw.find(member.file)
     try:

@@ -177,7 +177,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
                     {
                         **coordinates(chosen, days[day]),
                         **{
-                            variable: level_field((), stored_heights(variable, values[n]))
+                            variable: level_field((), to_stored_units(variable, values[n]))
                             for variable, values in fields.items()
                         },
                     },
@@ -271,7 +271,7 @@ def _surface_group(
     return name, {**{axis: known[axis] for axis in axes}, **two}
 
 
-def stored_heights(variable: str, values: np.ndarray) -> np.ndarray:
+def to_stored_units(variable: str, values: np.ndarray) -> np.ndarray:
     """Convert heights (z) to those of the release, which are geopotential over 9.81 m s-2.
 
     Args:

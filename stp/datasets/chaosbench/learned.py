@@ -27,7 +27,7 @@ from stp.datasets.chaosbench.generator import (
     Field,
     WorldOptions,
     coordinates,
-    stored_heights,
+    to_stored_units,
     write_stream,
 )
 
@@ -111,7 +111,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
             made["longitude"] = Field(("longitude",), chosen.lon + beside, east)
             made["step"] = Field(("step",), 24 * np.arange(1, STEPS + 1), {"units": "hours"})
             for variable, values in fields.items():
-                stored = stored_heights(variable, values)
+                stored = to_stored_units(variable, values)
                 for at, level in enumerate(chosen.levels):
                     if level not in _ABSENT:
                         dims = ("step", "latitude", "longitude")

@@ -106,7 +106,7 @@ class DaysOfStore:
             opened = xr.open_zarr(self._path, consolidated=False, chunks=None)
             times = opened["time"].to_numpy().astype("datetime64[ns]")
         except DAMAGE as error:
-            raise self._damaged(error) from error
+            raise self._damage_error(error) from error
         names = {stored: ours for ours, stored in NAMES.items() if stored in opened}
         self._opened = opened[list(names)].rename(names)
         self._place = {time: i for i, time in enumerate(times.tolist())}
@@ -187,7 +187,7 @@ class DaysOfStore:
             for key in keys:  # compared with the lock
                 self._raw.find(f"{self._folder}/{NAMES[name]}/{key}")
 
-    def _damaged(self, error: Exception) -> StpError:
+    def _damage_error(self, error: Exception) -> StpError:
         return RawFileError(
             self._path,
             f"this Zarr store is damaged, or has no dates ({error})",

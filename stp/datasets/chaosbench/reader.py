@@ -210,7 +210,9 @@ class ChaosbenchOptions:
         )
 
 
-def cut(options: ChaosbenchOptions, span: int) -> tuple[list[Clip], dict[str, tuple[int, int]]]:
+def cut_windows(
+    options: ChaosbenchOptions, span: int
+) -> tuple[list[Clip], dict[str, tuple[int, int]]]:
     """Cut the windows of all splits and test subsets, and locate their clusters.
 
     A window has consecutive days of one split, all of which are read (`ChaosbenchOptions.days`).
@@ -269,7 +271,7 @@ def run(job: Job) -> Extras:
     grid = Grid(*shape[1:])
     days = options.days
     hours = days.astype("datetime64[h]").astype(np.int64)
-    clips, blocks = cut(options, recipe["context"] + recipe["horizon"])
+    clips, blocks = cut_windows(options, recipe["context"] + recipe["horizon"])
     levels: DaysOfStore | DaysOfStream
     if options.store is not None:
         levels = DaysOfStore(raw, options.store, options.levels, grid)
@@ -333,7 +335,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
         StpError: an option is wrong.
     """
     options = build(ChaosbenchOptions, recipe["options"], "prepare options")
-    return Planned(cut(options, recipe["context"] + recipe["horizon"])[0])
+    return Planned(cut_windows(options, recipe["context"] + recipe["horizon"])[0])
 
 
 def _names(raw: RawFiles, parts: str) -> list[str]:

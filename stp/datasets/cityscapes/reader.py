@@ -117,7 +117,7 @@ def window_starts(split: str, span: int) -> list[int]:
     return firsts[:1] if split == "test" else firsts
 
 
-def cut(snippets: Iterable[Snippet], span: int) -> list[Clip]:
+def cut_windows(snippets: Iterable[Snippet], span: int) -> list[Clip]:
     """Cut snippets into windows of `span` frames; the snippets are stored one after the other."""
     return [
         Clip(s.split, f"{s.name}/{start:02d}", n * LENGTH + start, 1, span, s.name)
@@ -151,7 +151,7 @@ def run(job: Job) -> Extras:
     ]
     decode = partial(decode_snippet, side=height)
     written = write_pixels(job, raw, pieces, decode, "snippets", fps=FPS)
-    return {**write_index(job.out, cut(snippets, span)), **written.extras}
+    return {**write_index(job.out, cut_windows(snippets, span)), **written.extras}
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:

@@ -115,7 +115,7 @@ class Series(NamedTuple):
     phase: int
 
 
-def cut(series: Iterable[Series], options: EnsoOptions) -> list[Clip]:
+def cut_windows(series: Iterable[Series], options: EnsoOptions) -> list[Clip]:
     """Cut all series into windows.
 
     Args:
@@ -220,7 +220,7 @@ def run(job: Job) -> Extras:
             written.group, "time", "frame", days, units="days since 1970-01-01", **names
         )
         written.group["frames"].attrs["coordinates"] = "time month series lat lon"
-    extras = {**write_index(job.out, cut(series, options)), **written.extras}
+    extras = {**write_index(job.out, cut_windows(series, options)), **written.extras}
     return {**extras, "months": sum(part.months for part in series), "training range": [low, high]}
 
 
@@ -237,10 +237,12 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     """
     options = build(EnsoOptions, recipe["options"], "prepare options")
     if options.layout == "cmip":
-        return Planned(cut(cmip_series(options), options))
+        return Planned(cut_windows(cmip_series(options), options))
     assert options.months is not None
     # The calendar month of the first month does not matter for the number of clips.
-    return Planned(cut([Series(f"ERSST-{s}", s, options.months[s], 0) for s in SPLITS], options))
+    return Planned(
+        cut_windows([Series(f"ERSST-{s}", s, options.months[s], 0) for s in SPLITS], options)
+    )
 
 
 def _describe(group: zarr.Group, series: Iterable[Series]) -> None:

@@ -127,7 +127,7 @@ def read_lists(raw: RawFiles | Lists, recipe: Recipe) -> list[Listed]:
     return clips
 
 
-def needed(clips: Iterable[Listed], length: int) -> dict[str, list[int]]:
+def frames_by_video(clips: Iterable[Listed], length: int) -> dict[str, list[int]]:
     """List which frames of each video are needed by clips of `length` frames.
 
     Returns:
@@ -142,17 +142,17 @@ def needed(clips: Iterable[Listed], length: int) -> dict[str, list[int]]:
     }
 
 
-def cut(listed: Sequence[Listed], length: int) -> list[Clip]:
+def locate_clips(listed: Sequence[Listed], length: int) -> list[Clip]:
     """Locate the listed clips among the stored frames.
 
-    Stored are the `needed` frames, one video after the other.
+    Stored are the `frames_by_video` frames, one video after the other.
 
     Args:
         listed: clips from `read_lists`.
         length: number of frames of a clip.
     """
     rows: dict[tuple[str, int], int] = {}
-    for video, numbers in needed(listed, length).items():
+    for video, numbers in frames_by_video(listed, length).items():
         for number in numbers:
             rows[video, number] = len(rows)
     clips = []
@@ -179,7 +179,7 @@ def run(job: Job) -> Extras:
     pictures = {
         (video, int(number)): member for (video, number), member in find(raw, PICTURE).items()
     }
-    frames = needed(listed, length)
+    frames = frames_by_video(listed, length)
     missing = [(v, n) for v, numbers in frames.items() for n in numbers if (v, n) not in pictures]
     if missing:
         video, number = missing[0]
@@ -197,7 +197,7 @@ def run(job: Job) -> Extras:
             size = sum(member.bytes for member in members)
             pieces.append(Piece(name, len(members), (members, height, width), size))
     written = write_pixels(job, raw, pieces, decode_pictures, "pieces", fps=FPS / INTERVAL)
-    counts = write_index(job.out, cut(listed, length))
+    counts = write_index(job.out, locate_clips(listed, length))
     return {**counts, **written.extras, "videos": len(frames)}
 
 
@@ -213,7 +213,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
         StpError: an option is wrong, or a list is wrong or missing.
     """
     build(Human36mOptions, recipe["options"], "prepare options")
-    return Planned(cut(read_lists(raw, recipe), recipe["context"] + recipe["horizon"]))
+    return Planned(locate_clips(read_lists(raw, recipe), recipe["context"] + recipe["horizon"]))
 
 
 def decode_pictures(raw: RawFiles, task: tuple[list[Member], int, int]) -> np.ndarray:

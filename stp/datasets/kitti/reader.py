@@ -33,7 +33,7 @@ from stp.prepare.driving import (
     Size,
     check_times,
     count_gaps,
-    cut,
+    cut_windows,
     require_clusters,
     require_crop,
     write_drives,
@@ -138,7 +138,7 @@ def run(job: Job) -> Extras:
         clusters=options.clusters,
     )
     return {
-        **write_index(job.out, _cut(drives, options, span)),
+        **write_index(job.out, _cut_drives(drives, options, span)),
         **written.extras,
         "drives": len(drives),
         f"gaps of more than {GAP_S} s": count_gaps(drives, GAP_S),
@@ -160,12 +160,12 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     span = recipe["context"] + recipe["horizon"]
     if options.layout == "raw":
         unknown = {WITHOUT_GAPS: "needs the time stamps of the drives"}
-        return Planned(_cut(read_lists(raw.find), options, span), unknown=unknown)
-    return Planned(_cut(_parts(options), options, span))
+        return Planned(_cut_drives(read_lists(raw.find), options, span), unknown=unknown)
+    return Planned(_cut_drives(_parts(options), options, span))
 
 
-def _cut(drives: list[Drive], options: KittiOptions, span: int) -> list[Clip]:
-    return cut(
+def _cut_drives(drives: list[Drive], options: KittiOptions, span: int) -> list[Clip]:
+    return cut_windows(
         drives,
         options.strides,
         span,

@@ -145,7 +145,7 @@ def deal(sequences: Mapping[str, list[tuple[int, int]]], splits: Mapping[str, An
     return parts
 
 
-def cut(
+def cut_windows(
     parts: Iterable[Part], options: KthOptions, span: int, lengths: Mapping[str, int] | None = None
 ) -> list[Clip]:
     """Cut the frames of all parts (the annotated frames of one video in one split) into windows.
@@ -213,7 +213,7 @@ def run(job: Job) -> Extras:
     lengths = {part.video: n for part, n in zip(parts, written.notes, strict=True)}
     short = {v: n for v, n in lengths.items() if n < max(last for _, last in annotated[v])}
     return {
-        **write_index(job.out, cut(parts, options, span, lengths)),
+        **write_index(job.out, cut_windows(parts, options, span, lengths)),
         **written.extras,
         "videos": len(lengths),
         "videos missing": len(missing),
@@ -239,7 +239,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     text = raw.find(SEQUENCES).read_text(encoding="utf-8", errors="replace")
     annotated = {video: ranges for video, ranges in read_sequences(text).items() if ranges}
     span = options.span or recipe["context"] + recipe["horizon"]
-    return Planned(cut(deal(annotated, options.splits), options, span))
+    return Planned(cut_windows(deal(annotated, options.splits), options, span))
 
 
 def decode_part(raw: RawFiles, task: tuple[Member, Part, int, int]) -> Decoded:

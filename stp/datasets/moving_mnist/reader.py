@@ -109,16 +109,16 @@ def run(job: Job) -> Extras:
     for stream, split in enumerate(SPLITS[1:], start=1):
         if split == "test" and options.official_test:
             path = raw.find(options.official_test)
-            published = _published(path, span, height)
+            published = _open_test_clips(path, span, height)
             number, configured = published.shape[1], options.clips.get("test")
             expected = f"null or {number}, the number of clips in {options.official_test}"
             require(configured in (None, number), "clips.test", configured, expected)
             counts[split] = number
-            sources[split] = _copied(published)
+            sources[split] = _copy_batches(published)
         else:
             counts[split] = options.clips[split] or 0
             drawn = {**motion, "stream": stream, "length": span, "size": height}
-            sources[split] = _drawn(digits[split], counts[split], drawn)
+            sources[split] = _render_batches(digits[split], counts[split], drawn)
 
     virtual = {
         "renderer": "moving_digits",
@@ -188,7 +188,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
             path = raw.find(options.official_test)
         except StpError as error:
             return Planned(numbers=numbers, unknown={"test": error.what})
-        numbers["test"] = _published(path, span, recipe["shape"][1]).shape[1]
+        numbers["test"] = _open_test_clips(path, span, recipe["shape"][1]).shape[1]
     return Planned(numbers=numbers)
 
 
@@ -208,7 +208,7 @@ def _digits(raw: RawFiles, part: dict[str, Any] | None, split: str, size: int) -
     return pictures[part["from"] : part["to"]]
 
 
-def _published(path: Path, span: int, size: int) -> np.ndarray:
+def _open_test_clips(path: Path, span: int, size: int) -> np.ndarray:
     """Map the published test clips into memory, uint8 (T, N, H, W)."""
     try:
         clips = np.load(path, mmap_mode="r")
@@ -225,11 +225,13 @@ def _published(path: Path, span: int, size: int) -> np.ndarray:
     return clips
 
 
-def _copied(published: np.ndarray) -> Iterator[np.ndarray]:
+def _copy_batches(published: np.ndarray) -> Iterator[np.ndarray]:
     for i in range(0, published.shape[1], BATCH):
         yield published[:, i : i + BATCH].swapaxes(0, 1)
 
 
-def _drawn(digits: np.ndarray, count: int, options: dict[str, Any]) -> Iterator[np.ndarray]:
+def _render_batches(
+    digits: np.ndarray, count: int, options: dict[str, Any]
+) -> Iterator[np.ndarray]:
     for i in range(0, count, BATCH):
         yield render(digits, np.arange(i, min(i + BATCH, count)), epoch=0, **options)

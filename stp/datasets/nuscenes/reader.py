@@ -35,7 +35,7 @@ from stp.prepare.driving import (
     Size,
     check_times,
     count_gaps,
-    cut,
+    cut_windows,
     require_clusters,
     require_crop,
     write_drives,
@@ -236,7 +236,7 @@ def run(job: Job) -> Extras:
     written = write_drives(job, raw, recordings, decode, fps=FPS, clusters=options.clusters)
     gaps = count_gaps([log.drive for log in logs], GAP_S)
     return {
-        **write_index(job.out, _cut(logs, options, span)),
+        **write_index(job.out, _cut_logs(logs, options, span)),
         **written.extras,
         "logs": len(logs),
         f"gaps of more than {GAP_S} s": gaps,
@@ -268,11 +268,11 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     else:
         logs = training_logs(table, [log.drive.name for log in logs]) + logs
     span = recipe["context"] + recipe["horizon"]
-    return Planned(_cut(logs, options, span), unknown=unknown)
+    return Planned(_cut_logs(logs, options, span), unknown=unknown)
 
 
-def _cut(logs: list[Log], options: NuscenesOptions, span: int) -> list[Clip]:
-    return cut(
+def _cut_logs(logs: list[Log], options: NuscenesOptions, span: int) -> list[Clip]:
+    return cut_windows(
         [log.drive for log in logs],
         dict.fromkeys(SPLITS, options.stride),
         span,

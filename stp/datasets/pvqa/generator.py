@@ -167,7 +167,7 @@ def video(source: str, number: int, options: PvqaOptions) -> MadeVideo:
         again.random(), again.integers(len(DAMAGES)), again.uniform(0.1, 1)
         frames = scene(again, height, width, grey, vanishing=strength)
     elif damage != "none":
-        frames = damaged(truth, damage, strength, rng)
+        frames = damage_frames(truth, damage, strength, rng)
     return MadeVideo(f"{source}_{number:03d}", source, damage, strength, frames, truth)
 
 
@@ -215,7 +215,7 @@ def scene(
     return np.asarray(frames).clip(0, 255).round().astype(np.uint8)
 
 
-def damaged(
+def damage_frames(
     truth: np.ndarray, damage: str, strength: float, rng: np.random.Generator
 ) -> np.ndarray:
     """Damage the predicted frames, with strength increasing over time.

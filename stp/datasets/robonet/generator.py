@@ -130,7 +130,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
         lists[split].append(name)
         content = trajectory(robot, rng, chosen.shrink, chosen.most_frames)
         (folder / name).write_bytes(content)
-        about[name] = {**_described(content), "sha256": hashlib.sha256(content).hexdigest()}
+        about[name] = {**_metadata_row(content), "sha256": hashlib.sha256(content).hexdigest()}
         report("film trajectories", i + 1, total)
     notes = out / "predbench_annotations" / "robonet"
     notes.mkdir(parents=True)
@@ -225,7 +225,7 @@ def _metadata(group: h5py.Group, robot: Robot, frames: int) -> None:
         group.attrs["term_t"] = np.int64(frames - 2)
 
 
-def _described(content: bytes) -> dict[str, Any]:
+def _metadata_row(content: bytes) -> dict[str, Any]:
     """The row of a file in meta_data.pkl."""
     with h5py.File(io.BytesIO(content), "r") as file:
         env = file["env"]

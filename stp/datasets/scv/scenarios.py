@@ -97,8 +97,8 @@ def collect_shards(rng: np.random.Generator, scenario: Scenario) -> Frames:
     Yields:
         all objects on the map, for each frame.
     """
-    positions = scattered(rng, 2, 0.1, 0.9, 4 * RADII[MARINE], np.empty((0, 2)), 0.0)
-    shards = scattered(rng, scenario.shards, 0.05, 0.95, 0.12, positions, MARINE_REACH + 0.073)
+    positions = draw_positions(rng, 2, 0.1, 0.9, 4 * RADII[MARINE], np.empty((0, 2)), 0.0)
+    shards = draw_positions(rng, scenario.shards, 0.05, 0.95, 0.12, positions, MARINE_REACH + 0.073)
     remaining = np.ones(len(shards), bool)
     target, clicked, gone = [-1, -1], [-SHOWN, -SHOWN], [0.0, 0.0]
     for frame in range(LIMIT):
@@ -210,8 +210,8 @@ def road_trip(rng: np.random.Generator, scenario: Scenario) -> Frames:
     medivac = rng.uniform(0.4, 0.6, 2)
     n = int(rng.integers(1, scenario.most_units + 1))
     kinds, colours = rng.integers(scenario.types, size=n), rng.integers(scenario.colours, size=n)
-    units = scattered(rng, n, 0.15, 0.85, 0.17, medivac[None], 0.17)
-    beacons = scattered(rng, scenario.beacons, 0.18, 0.82, 0.16, units, 0.16, hole=0.15)
+    units = draw_positions(rng, n, 0.15, 0.85, 0.17, medivac[None], 0.17)
+    beacons = draw_positions(rng, scenario.beacons, 0.18, 0.82, 0.16, units, 0.16, hole=0.15)
 
     # The way, as stops; `taken` is the unit that is picked up at a stop.
     stops, taken, position, waiting = [medivac], [-1], medivac, list(range(n))
@@ -280,7 +280,7 @@ def step(way: np.ndarray, length: float) -> np.ndarray:
     return way * min(1.0, length / max(distance, 1e-9))
 
 
-def scattered(
+def draw_positions(
     rng: np.random.Generator,
     n: int,
     low: float,

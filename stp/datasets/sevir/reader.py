@@ -141,7 +141,7 @@ def events_of(catalog: pd.DataFrame, path: Path) -> list[Event]:
     return events
 
 
-def cut(events: Iterable[Event], span: int) -> list[Clip]:
+def cut_windows(events: Iterable[Event], span: int) -> list[Clip]:
     """Cut events, whose frames are stored one after the other, into windows.
 
     Storms of one day are dependent, so the day is the cluster.
@@ -177,7 +177,7 @@ def run(job: Job) -> Extras:
     path = raw.find(CATALOG)
     catalog = read_catalog(path)
     events = events_of(catalog, path)
-    clips = cut(events, span)
+    clips = cut_windows(events, span)
     check_places(raw, events, path)
 
     written = write_frames(
@@ -235,7 +235,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
         reason = f"{CATALOG}, which lists the events, is missing; `stp fetch` downloads it"
         return Planned(unknown=dict.fromkeys(SPLITS, reason))
     events = events_of(read_catalog(path), path)
-    return Planned(cut(events, recipe["context"] + recipe["horizon"]))
+    return Planned(cut_windows(events, recipe["context"] + recipe["horizon"]))
 
 
 def check_places(raw: RawFiles, events: Iterable[Event], catalog: Path) -> None:

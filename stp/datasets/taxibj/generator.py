@@ -79,7 +79,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
         weathers.append(weather)
         wet = weather["Weather"][:, 3:14].sum(axis=1) > 0
         data = _flows(first, days, wet, city, rng)
-        kept = _kept(days, chosen, rng)
+        kept = _draw_present_mask(days, chosen, rng)
         with h5py.File(folder / f"BJ{year}_M32x32_T30_InOut.h5", "w") as file:
             file["data"] = data[kept]
             file["date"] = dates[kept]
@@ -101,7 +101,7 @@ def _dates(first: datetime.date, days: int) -> np.ndarray:
     return np.array(texts, "S10")
 
 
-def _kept(days: int, chosen: TaxiBJOptions, rng: np.random.Generator) -> np.ndarray:
+def _draw_present_mask(days: int, chosen: TaxiBJOptions, rng: np.random.Generator) -> np.ndarray:
     """Mask of the half hours that are kept; missing days come in small groups, not at the ends."""
     kept = np.ones((days, _SLOTS), bool)
     inner = np.arange(1, days - 1)

@@ -138,7 +138,9 @@ def run(job: Job) -> Extras:
     written.group["frames"].attrs.update(
         units=UNITS, long_name="taxis that enter or leave a cell", coordinates="time variable"
     )
-    index = write_index(job.out, cut(stretches, options, recipe["context"] + recipe["horizon"]))
+    index = write_index(
+        job.out, cut_windows(stretches, options, recipe["context"] + recipe["horizon"])
+    )
     largest = written.statistics.of(list(range(len(pieces))))["max"]
     return {
         **index,
@@ -163,7 +165,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     options = build(TaxiBJOptions, recipe["options"], "prepare options")
     length = recipe["context"] + recipe["horizon"]
     if all(any((Path(root) / name).is_file() for root in raw.roots) for name in FILES):
-        return Planned(cut(find_stretches(raw, options), options, length))
+        return Planned(cut_windows(find_stretches(raw, options), options, length))
     reason = (
         "depends on which half hours are absent from the files; the authors' log has 445 complete"
         f" days, so 57 unbroken stretches would give {445 * SLOTS - 57 * (length - 1):,} windows"
@@ -254,7 +256,7 @@ def unbroken(slots: np.ndarray, complete_days: bool) -> Iterator[tuple[int, int,
             yield int(stretch[0]), len(stretch), int(slots[stretch[0]])
 
 
-def cut(stretches: Iterable[Stretch], options: TaxiBJOptions, length: int) -> list[Clip]:
+def cut_windows(stretches: Iterable[Stretch], options: TaxiBJOptions, length: int) -> list[Clip]:
     """Cut stretches of consecutive half hours into windows, and assign these to splits by time.
 
     Args:

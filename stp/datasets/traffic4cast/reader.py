@@ -120,7 +120,7 @@ def _is_date(text: str) -> bool:
     return True
 
 
-def cut(days: Iterable[Day], options: Traffic4CastOptions, length: int) -> list[Clip]:
+def cut_windows(days: Iterable[Day], options: Traffic4CastOptions, length: int) -> list[Clip]:
     """Cut days, whose frames are stored one after the other, into windows."""
     return [
         Clip(
@@ -204,8 +204,8 @@ def run(job: Job) -> Extras:
         long_name="traffic volume and speed, each scaled to 0..255",
         coordinates="time variable",
     )
-    counts = write_index(job.out, cut(days, options, span))
-    return {**counts, **written.extras, **shared(days)}
+    counts = write_index(job.out, cut_windows(days, options, span))
+    return {**counts, **written.extras, **count_shared_days(days)}
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
@@ -220,10 +220,10 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
         StpError: an option is wrong, or a list is wrong or missing.
     """
     options = build(Traffic4CastOptions, recipe["options"], "prepare options")
-    return Planned(cut(read_days(raw), options, recipe["context"] + recipe["horizon"]))
+    return Planned(cut_windows(read_days(raw), options, recipe["context"] + recipe["horizon"]))
 
 
-def shared(days: Iterable[Day]) -> dict[str, int]:
+def count_shared_days(days: Iterable[Day]) -> dict[str, int]:
     """Count how many test days resemble training days, as facts for the receipt of the preparation.
 
     No test day is a training day of the same city, but it may be close to one.

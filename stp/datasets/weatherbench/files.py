@@ -74,7 +74,7 @@ def open_checked(path: Path, field: RawField, ensemble: bool = False) -> tuple[x
         units = str(values.attrs.get("units", field.units))
         axes = _axes(path, values)
     except DAMAGE as error:
-        raise _damaged(path, field.name, error) from error
+        raise _damage_error(path, field.name, error) from error
     if units != field.units:
         raise RawFileError(path, f"{field.name} is in {units!r}", expected=f"{field.units!r}")
     if field.levels:
@@ -118,7 +118,7 @@ def take(path: Path, values: xr.DataArray, field: RawField) -> np.ndarray:
             values = values.sel(level=list(field.levels))
         fields = load(values, path).to_numpy().astype(np.float32, copy=False)
     except DAMAGE as error:
-        raise _damaged(path, field.name, error) from error
+        raise _damage_error(path, field.name, error) from error
     finite = np.isfinite(fields).all(axis=tuple(range(1, fields.ndim)))
     if not finite.all():
         hour = values["time"].to_numpy()[int(finite.argmin())].astype("datetime64[h]")
@@ -218,5 +218,5 @@ def _hours(path: Path, times: np.ndarray) -> np.ndarray:
     return hours.astype(np.int64)
 
 
-def _damaged(path: Path, name: str, error: BaseException) -> StpError:
+def _damage_error(path: Path, name: str, error: BaseException) -> StpError:
     return RawFileError(path, f"{name} cannot be read ({error})")

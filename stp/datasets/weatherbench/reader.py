@@ -190,7 +190,7 @@ def seasons_of(options: WeatherbenchOptions) -> list[Season]:
     return seasons
 
 
-def cut(seasons: Iterable[Season], options: WeatherbenchOptions, span: int) -> list[Clip]:
+def cut_windows(seasons: Iterable[Season], options: WeatherbenchOptions, span: int) -> list[Clip]:
     """Cut seasons (the consecutive hours of one year) into windows.
 
     The frames of seasons are stored one after the other.
@@ -304,7 +304,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     options = build(WeatherbenchOptions, recipe["options"], "prepare options")
     if options.layout != "yearly":
         return Planned(unknown=dict.fromkeys(SPLITS, f"the times are in {options.file}"))
-    return Planned(cut(seasons_of(options), options, recipe["context"] + recipe["horizon"]))
+    return Planned(cut_windows(seasons_of(options), options, recipe["context"] + recipe["horizon"]))
 
 
 PreparationPlan = tuple[list[Season], list[Piece], Axes, np.ndarray, list[Clip], int]
@@ -356,7 +356,7 @@ def _yearly(
             name = f"{season.name} from {stamp(season.first + at[0])}"
             pieces.append(Piece(name, n, task, n * frame_bytes))
     stamps = [season.first + season.step * np.arange(season.frames) for season in seasons]
-    clips = cut(seasons, options, span)
+    clips = cut_windows(seasons, options, span)
     return seasons, pieces, grid, np.concatenate(stamps), clips, 24 // INTERVAL
 
 

@@ -42,7 +42,7 @@ def embed_random(seed: int, layer: str, device: str = "auto", threads: int = 1) 
         with settle(device, threads, "float32") as compute, torch.inference_mode():
             on_device = network.to(compute.device)
             parts = [
-                on_device(_prepared(clips[start : start + batch]).to(compute.device), layer)
+                on_device(_to_inputs(clips[start : start + batch]).to(compute.device), layer)
                 for start in range(0, len(clips), batch)
             ]
             return np.concatenate([part.double().cpu().numpy() for part in parts])
@@ -50,7 +50,7 @@ def embed_random(seed: int, layer: str, device: str = "auto", threads: int = 1) 
     return features
 
 
-def _prepared(clips: np.ndarray) -> torch.Tensor:
+def _to_inputs(clips: np.ndarray) -> torch.Tensor:
     """Map clips in [0, 1], clipped to it, to inputs in [-1, 1], (N, 3, T, H, W)."""
     frames = torch.from_numpy(np.ascontiguousarray(clips, dtype=np.float32)).clamp(0, 1) * 2 - 1
     return frames.transpose(1, 2).expand(-1, 3, -1, -1, -1)

@@ -8,7 +8,7 @@ import importlib
 from math import prod
 
 from stp.core import named_modules
-from stp.inspect.facts.fact import Fact, Facts, printed_rows
+from stp.inspect.facts.fact import Fact, Facts, read_printed_rows
 from stp.plan.cells import Plan
 from stp.plan.checked_config import Strict, check
 from stp.plan.suite import FactSource, Suite
@@ -71,7 +71,7 @@ def facts(plan: Plan, source: FactSource) -> Facts:
         column: ", ".join(name.replace("_", " ") for name in names if name in scored)
         for column, names in options.metrics.items()
     }
-    printed = list(printed_rows(suite.folder / source.file, ("benchmark", *ours)))
+    printed = list(read_printed_rows(suite.folder / source.file, ("benchmark", *ours)))
     rows = [
         Fact({**row, "whose": "printed", **dict.fromkeys(options.metrics, "")}) for row in printed
     ]

@@ -7,7 +7,7 @@ machine.
 from collections.abc import Iterable, Iterator
 
 from stp.inspect import counts
-from stp.inspect.facts.fact import Fact, Facts, named, printed_rows, protocol_of
+from stp.inspect.facts.fact import Fact, Facts, protocol_of, read_printed_rows, translate_name
 from stp.plan.cells import Plan
 from stp.plan.checked_config import Strict, check
 from stp.plan.config import Config
@@ -77,13 +77,16 @@ def facts(plan: Plan, source: FactSource) -> Facts:
     columns = [column for size in options.sizes.values() for column in size.printed]
     rows: list[Fact] = []
     unofficial = {}
-    for row in printed_rows(file, ("dataset", *columns)):
-        name = named(file, row, "dataset", names)
+    for row in read_printed_rows(file, ("dataset", *columns)):
+        name = translate_name(file, row, "dataset", names)
         dataset = protocol.datasets[name]
         sizes: dict[str, object] = {}
         differing = {}
         for size_name, size in options.sizes.items():
-            ours, printed = _ours(protocol, name, size), _joined(row[key] for key in size.printed)
+            ours, printed = (
+                _ours(protocol, name, size),
+                _format_lengths(row[key] for key in size.printed),
+            )
             sizes |= {size_name: ours, f"{size_name} published": printed}
             if ours != printed:
                 differing[size_name] = printed
@@ -117,7 +120,7 @@ def _splits(
     if is_prepared:
         clips = counts.count_clips(plan, name)
         rows = {row.split: row for row in counts.rows(plan, clips)}
-        at_scale = [release.source, scaled.release, _joined(scaled.shape)]
+        at_scale = [release.source, scaled.release, _format_lengths(scaled.shape)]
     for split in SPLITS:
         official = dataset.counts.by_split[split]
         published = dataset.counts.published.by_split[split]
@@ -147,7 +150,7 @@ def _splits(
 
 def _ours(protocol: Config, name: str, size: Size) -> str:
     if not size.dimension:
-        return _joined(getattr(protocol.datasets[name], size.ours))
+        return _format_lengths(getattr(protocol.datasets[name], size.ours))
     dimensions = protocol.scale.dimensions
     cases = dimensions[size.dimension].cases() if size.dimension in dimensions else []
     settings = [
@@ -158,6 +161,6 @@ def _ours(protocol: Config, name: str, size: Size) -> str:
     return str(settings[0]) if settings else ""
 
 
-def _joined(value: int | str | Iterable[int | str]) -> str:
+def _format_lengths(value: int | str | Iterable[int | str]) -> str:
     """Text of lengths of axes, such as ``3 x 128 x 128``."""
     return str(value) if isinstance(value, int | str) else " x ".join(map(str, value))

@@ -72,7 +72,7 @@ def protocol_of(suite: Suite) -> Config:
     return configuration.load(CONFIG_FOLDER / suite.protocol)
 
 
-def printed_rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, str]]:
+def read_printed_rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, str]]:
     """Yield the rows of a CSV file of printed values.
 
     Args:
@@ -96,7 +96,9 @@ def printed_rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, str
     yield from reader
 
 
-def named(file: Path, row: Mapping[str, str], column: str, names: Mapping[str | None, str]) -> str:
+def translate_name(
+    file: Path, row: Mapping[str, str], column: str, names: Mapping[str | None, str]
+) -> str:
     """Translate a name that a paper prints into the name in the configuration.
 
     Args:

@@ -58,7 +58,7 @@ def _numbers(plan: Plan, name: str) -> tuple[list[Number], list[str]]:
     folder = prepared_folder(plan, name)
     counted = require_receipt(folder).extras
     videos = open_database(folder, 0).table.to_pylist()
-    printed = opinions.printed_of(plan, name)
+    printed = opinions.read_printed_numbers(plan, name)
     pairs = opinions.pairs_of(videos)
     raters = opinions.of_raters(counted, printed)
     remarks = [

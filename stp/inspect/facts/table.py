@@ -157,7 +157,9 @@ def differences(tables: Mapping[str, Facts], suite: Suite) -> list[list[str]]:
     return sorted(rows, key=lambda row: row[-1] != UNEXPLAINED)
 
 
-def checked(tables: Mapping[str, Facts], suite: Suite, rows: Sequence[Sequence[str]]) -> Grid:
+def make_facts_grid(
+    tables: Mapping[str, Facts], suite: Suite, rows: Sequence[Sequence[str]]
+) -> Grid:
     """Make the output of `stp check facts`: all differences from the paper, and a summary.
 
     The summary has a row for each table: where the paper prints it, its number of rows, and how
@@ -193,14 +195,14 @@ def _sections(compared: Facts, page: FactPage) -> Iterator[Section]:
     visible = page.columns or tuple(
         column for column in compared.columns if column not in (*page.sections, across)
     )
-    for title, facts in _grouped(compared.rows, page.sections).items():
+    for title, facts in _group_by_columns(compared.rows, page.sections).items():
         columns = list(visible)
         rows = [[_item(fact, column) for column in visible] for fact in facts]
         if page.across:
             key, value = page.across
             places = dict.fromkeys(str(fact.values[key]) for fact in facts)
             columns, rows = [*visible, *places], []
-            for alike in _grouped(facts, visible).values():
+            for alike in _group_by_columns(facts, visible).values():
                 by_place = {str(fact.values[key]): fact for fact in alike}
                 first = [_item(alike[0], column) for column in visible]
                 of_places = [
@@ -215,7 +217,9 @@ def _sections(compared: Facts, page: FactPage) -> Iterator[Section]:
         yield Section(", ".join(title), columns, rows, numeric, notes=notes)
 
 
-def _grouped(facts: Iterable[Fact], columns: Sequence[str]) -> dict[tuple[str, ...], list[Fact]]:
+def _group_by_columns(
+    facts: Iterable[Fact], columns: Sequence[str]
+) -> dict[tuple[str, ...], list[Fact]]:
     groups: dict[tuple[str, ...], list[Fact]] = {}
     for fact in facts:
         groups.setdefault(tuple(str(fact.values[column]) for column in columns), []).append(fact)

@@ -8,7 +8,7 @@ from typing import Any
 
 from stp.core.errors import StpError
 from stp.core.options import as_json
-from stp.inspect.facts.fact import Fact, Facts, named, printed_rows, protocol_of
+from stp.inspect.facts.fact import Fact, Facts, protocol_of, read_printed_rows, translate_name
 from stp.plan.cells import Plan
 from stp.plan.checked_config import Json, Strict, check
 from stp.plan.config import Config
@@ -194,10 +194,10 @@ def trainings(config: Config, source: FactSource) -> list[Training]:
     datasets = {dataset.published_name: name for name, dataset in protocol.datasets.items()}
     trained = {(cell.model, cell.trained_on) for cell, _ in enumerate_cells(config)}
     compared = []
-    for row, published, released in _printed(file, options):
-        model = named(file, row, "model", models)
+    for row, published, released in _read_printed_settings(file, options):
+        model = translate_name(file, row, "model", models)
         dataset = (
-            named(file, row, "dataset", datasets)
+            translate_name(file, row, "dataset", datasets)
             if "dataset" in row
             else next(iter(suite.datasets))
         )
@@ -218,14 +218,14 @@ def trainings(config: Config, source: FactSource) -> list[Training]:
     return compared
 
 
-def _printed(
+def _read_printed_settings(
     file: Path, options: TrainingOptions
 ) -> Iterator[tuple[dict[str, str], dict[str, str], dict[str, str]]]:
     """Yield for each training run its first row, and its published and released settings."""
     settings = options.settings
     if options.long:
         key, value = options.long
-        rows = printed_rows(file, ("model", key, value))
+        rows = read_printed_rows(file, ("model", key, value))
         for _, alike in groupby(rows, key=lambda row: row["model"]):
             of_training = list(alike)
             for row in of_training:
@@ -240,7 +240,7 @@ def _printed(
     columns = {
         column for setting in settings.values() for column in (setting.published, setting.released)
     }
-    for row in printed_rows(file, ("model", "dataset", *sorted(columns))):
+    for row in read_printed_rows(file, ("model", "dataset", *sorted(columns))):
         try:
             published = {name: _printed_text(setting, row) for name, setting in settings.items()}
         except ValueError as error:
@@ -289,7 +289,7 @@ def ours(recipe: Json, names: list[str], options: TrainingOptions) -> dict[str, 
 
 def _of_recipe(recipe: Json, setting: Setting) -> str:
     if setting.ours == ANNEALED:
-        return _annealed_rate(recipe["train"])
+        return _schedule_text(recipe["train"])
     value: Any = recipe
     for key in setting.ours.split("."):
         value = value.get(key)
@@ -300,7 +300,7 @@ def _of_recipe(recipe: Json, setting: Setting) -> str:
     return _text(value, setting.words)
 
 
-def _annealed_rate(train: Json) -> str:
+def _schedule_text(train: Json) -> str:
     first, schedule = train["lr"], train["schedule"]
     if isinstance(schedule, dict) and "cosine" in schedule:
         return f"CosineAnnealing({first:g} -> {first * schedule['cosine'].get('last', 0):g})"

@@ -7,7 +7,7 @@ import importlib
 
 from stp.core import named_modules
 from stp.core.errors import FileError
-from stp.inspect.facts.fact import Fact, Facts, printed_rows
+from stp.inspect.facts.fact import Fact, Facts, read_printed_rows
 from stp.plan.cells import Plan
 from stp.plan.checked_config import Strict, check
 from stp.plan.suite import FactSource
@@ -56,7 +56,9 @@ def facts(plan: Plan, source: FactSource) -> Facts:
         importlib.import_module(named_modules.reader(options.reader)), options.constant
     )
     printed = {
-        row["name"]: row for row in printed_rows(file, COLUMNS) if row["table"] == options.table
+        row["name"]: row
+        for row in read_printed_rows(file, COLUMNS)
+        if row["table"] == options.table
     }
     if list(printed) != list(units):
         differ = ", ".join(sorted(set(printed) ^ set(units))) or "the order"

@@ -111,7 +111,7 @@ def read_index(path: Path) -> tuple[dict[str, Tensor], int]:
     """
     data = _read(path)
     if len(data) < FOOTER or struct.unpack("<Q", data[-8:])[0] != MAGIC:
-        raise _damaged(path, "its end is not that of a checkpoint's index")
+        raise _damage_error(path, "its end is not that of a checkpoint's index")
     try:
         # Offset and size of an unneeded index, and of the index of the blocks.
         offset, size = _numbers(data[-FOOTER:], 4)[2:]
@@ -126,15 +126,15 @@ def read_index(path: Path) -> tuple[dict[str, Tensor], int]:
             for key, value in entries.items()
         }
     except (IndexError, DecodeError, UnicodeDecodeError, pa.ArrowInvalid, OSError) as error:
-        raise _damaged(path, str(error) or "a number goes beyond its end") from error
+        raise _damage_error(path, str(error) or "a number goes beyond its end") from error
     if header.num_shards < 1 or header.endianness:
-        raise _damaged(
+        raise _damage_error(
             path, f"{header.num_shards} files, bytes in order {header.endianness}: not understood"
         )
     present = {name: entry for name, entry in tensors.items() if entry is not None}
     for name, entry in present.items():
         if not 0 <= entry.shard < header.num_shards:
-            raise _damaged(path, f"{name} is in file {entry.shard} of {header.num_shards}")
+            raise _damage_error(path, f"{name} is in file {entry.shard} of {header.num_shards}")
     return present, header.num_shards
 
 
@@ -152,7 +152,7 @@ def _tensor(path: Path, name: str, entry: Any) -> Tensor | None:
     dtype = np.dtype(DTYPES[entry.dtype])
     shape = tuple(dim.size for dim in entry.shape.dim)
     if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != entry.size:
-        raise _damaged(path, f"{name} of shape {list(shape)} has {entry.size} bytes")
+        raise _damage_error(path, f"{name} of shape {list(shape)} has {entry.size} bytes")
     return Tensor(dtype, shape, entry.shard_id, entry.offset, entry.size, entry.crc32c)
 
 
@@ -164,9 +164,9 @@ def _read_tensor(path: Path, name: str, entry: Tensor) -> np.ndarray:
     except (OSError, ValueError) as error:
         raise _missing(path, error) from error
     if len(data) != entry.size:
-        raise _damaged(path, f"{name}: {len(data)} of {entry.size} bytes")
+        raise _damage_error(path, f"{name}: {len(data)} of {entry.size} bytes")
     if masked_crc32c(data) != entry.crc32c:
-        raise _damaged(path, f"{name}: its checksum is not that of its bytes")
+        raise _damage_error(path, f"{name}: its checksum is not that of its bytes")
     return np.frombuffer(data, entry.dtype).reshape(entry.shape).copy()
 
 
@@ -202,16 +202,16 @@ def _block(path: Path, data: bytes, offset: int, size: int) -> bytes:
     """Read and decompress the content of a block."""
     block, end = data[offset : offset + size], data[offset + size : offset + size + TRAILER]
     if len(block) != size or len(end) != TRAILER:
-        raise _damaged(path, f"the block at byte {offset} goes beyond its end")
+        raise _damage_error(path, f"the block at byte {offset} goes beyond its end")
     if masked_crc32c(block + end[:1]) != struct.unpack("<I", end[1:])[0]:
-        raise _damaged(path, f"the block at byte {offset} has another checksum than its bytes")
+        raise _damage_error(path, f"the block at byte {offset} has another checksum than its bytes")
     if end[0] == SNAPPY:
         length, _ = _number(block, 0)
         if length > 64 * len(block) + 64:
-            raise _damaged(path, f"the block at byte {offset} unpacks to {length} bytes")
+            raise _damage_error(path, f"the block at byte {offset} unpacks to {length} bytes")
         return bytes(pa.Codec("snappy").decompress(block, length, asbytes=True))
     if end[0] != RAW:
-        raise _damaged(path, f"the block at byte {offset} is compressed in an unknown way")
+        raise _damage_error(path, f"the block at byte {offset} is compressed in an unknown way")
     return block
 
 
@@ -220,13 +220,13 @@ def _entries(block: bytes, path: Path) -> Iterator[tuple[bytes, bytes]]:
     (restarts,) = struct.unpack("<I", block[-4:].rjust(4, b"\0"))
     end, at, key = len(block) - 4 * (restarts + 1), 0, b""
     if end < 0:
-        raise _damaged(path, "a block has no entries")
+        raise _damage_error(path, "a block has no entries")
     while at < end:
         shared, at = _number(block, at)
         own, at = _number(block, at)
         size, at = _number(block, at)
         if shared > len(key) or at + own + size > end:
-            raise _damaged(path, "an entry goes beyond its block")
+            raise _damage_error(path, "an entry goes beyond its block")
         key = key[:shared] + block[at : at + own]
         yield key, block[at + own : at + own + size]
         at += own + size
@@ -260,7 +260,7 @@ def _missing(path: Path, error: Exception) -> StpError:
     )
 
 
-def _damaged(path: Path, how: str) -> StpError:
+def _damage_error(path: Path, how: str) -> StpError:
     return StpError(
         f"{path}: damaged checkpoint: {how}",
         expected="a checkpoint of TensorFlow (version 2 of the format)",

@@ -75,7 +75,7 @@ def _section(section: Section, title: str, number: int) -> Iterable[str]:
     yield "<thead><tr>"
     with_aside = section.with_aside()
     for column, right, two in zip(section.columns, section.numeric, with_aside, strict=True):
-        scope = 'scope="col" colspan="2"' if two else f'scope="col"{_aligned(right)}'
+        scope = 'scope="col" colspan="2"' if two else f'scope="col"{_align_attribute(right)}'
         yield f"<th {scope}>{escape(column)}</th>"
     yield "</tr></thead>"
     yield "<tbody>"
@@ -85,7 +85,7 @@ def _section(section: Section, title: str, number: int) -> Iterable[str]:
             tag, scope = ("th", ' scope="row"') if i == 0 else ("td", "")
             aside = _aside(item)
             content = _item(item) + (f" {aside}" if aside and not with_aside[i] else "")
-            cells.append(f"<{tag}{scope}{_aligned(right)}>{content}</{tag}>")
+            cells.append(f"<{tag}{scope}{_align_attribute(right)}>{content}</{tag}>")
             cells += [f"<td>{aside}</td>"] if with_aside[i] else []
         yield f"<tr>{''.join(cells)}</tr>"
     yield from ("</tbody>", "</table>", "</div>")
@@ -100,7 +100,7 @@ def _list(lines: list[str], kind: str) -> Iterable[str]:
     yield "</ul>"
 
 
-def _aligned(right: bool) -> str:
+def _align_attribute(right: bool) -> str:
     return ' class="right"' if right else ""
 
 

@@ -66,13 +66,13 @@ def _prose(line: str) -> str:
         return _escape(line)
     parts_escaped = (
         # Backslashes are shown inside backticks, where only a bar in a cell would need one.
-        f"`{part}`" if i % 2 else _spaced(part)
+        f"`{part}`" if i % 2 else _escape_with_blanks(part)
         for i, part in enumerate(parts)
     )
     return "".join(parts_escaped)
 
 
-def _spaced(part: str) -> str:
+def _escape_with_blanks(part: str) -> str:
     """Escape a part of a line, and keep the blanks at its ends."""
     left = " " * (len(part) - len(part.lstrip()))
     right = " " * (len(part) - len(part.rstrip())) if part.strip() else ""

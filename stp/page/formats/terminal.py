@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from stp.page.grid import Grid, Item, Section
-from stp.page.text_table import Column, plain, styled
+from stp.page.text_table import Column, plain, styled_table
 
 PROSE = 100
 """Length of a line of plain prose, characters."""
@@ -23,15 +23,17 @@ _STYLES = {1: "bold green", 2: "underline"}
 
 def text(grid: Grid) -> str:
     """Write a table as plain text, independently of any terminal."""
-    parts = [_underlined(grid.title, "=")]
-    parts += [_filled(paragraph) for paragraph in (*grid.intro, *grid.warnings)]
+    parts = [_underline_title(grid.title, "=")]
+    parts += [_fill_line(paragraph) for paragraph in (*grid.intro, *grid.warnings)]
     for section in grid.sections:
-        parts += [_underlined(section.title, "-")] if section.title else []
-        parts += [_filled(paragraph) for paragraph in section.intro]
+        parts += [_underline_title(section.title, "-")] if section.title else []
+        parts += [_fill_line(paragraph) for paragraph in section.intro]
         parts += [plain(_columns(section, styles=False))] if section.rows else []
-        parts += ["".join(_filled(note, "  ") for note in section.notes)] if section.notes else []
-    parts += ["".join(_filled(line, "  ") for line in grid.legend)] if grid.legend else []
-    parts += [_filled(grid.made_from)] if grid.made_from else []
+        parts += (
+            ["".join(_fill_line(note, "  ") for note in section.notes)] if section.notes else []
+        )
+    parts += ["".join(_fill_line(line, "  ") for line in grid.legend)] if grid.legend else []
+    parts += [_fill_line(grid.made_from)] if grid.made_from else []
     return "\n".join(parts)
 
 
@@ -46,18 +48,18 @@ def renderable(grid: Grid, width: int) -> RenderableType:
         parts += [Text(section.title, style="bold cyan"), ""] if section.title else []
         for paragraph in section.intro:
             parts += [_prose(paragraph, width), ""]
-        parts += [styled(_columns(section, styles=True), width), ""] if section.rows else []
+        parts += [styled_table(_columns(section, styles=True), width), ""] if section.rows else []
         parts += [_prose(note, width, "dim") for note in section.notes]
         parts += [""] if section.notes else []
     parts += [_prose(line, width, "dim") for line in (*grid.legend, grid.made_from) if line]
     return Group(*parts)
 
 
-def _underlined(title: str, sign: str) -> str:
+def _underline_title(title: str, sign: str) -> str:
     return f"{title}\n{sign * Text(title).cell_len}\n"
 
 
-def _filled(line: str, later: str = "", width: int = PROSE) -> str:
+def _fill_line(line: str, later: str = "", width: int = PROSE) -> str:
     """Fold a line between words, but not within commands (between backticks) and paths, which are
     meant to be copied.
     """
@@ -75,7 +77,7 @@ def _filled(line: str, later: str = "", width: int = PROSE) -> str:
 
 
 def _prose(line: str, width: int, style: str = "") -> Text:
-    parts = _filled(line, width=width).rstrip("\n").split("`")
+    parts = _fill_line(line, width=width).rstrip("\n").split("`")
     # The terminal breaks lines that are still too long.
     text = Text(style=style, no_wrap=True, overflow="ignore")
     for i, part in enumerate(parts):

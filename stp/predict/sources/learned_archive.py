@@ -67,7 +67,9 @@ class LearnedArchive(CentreArchive):
         empty = np.full((len(places), len(lat), len(lon)), np.nan, np.float32)
         parts = []
         for variable, levels in variables.items():
-            stored = [self._stored(name, opened, f"{variable}-{level}", places) for level in levels]
+            stored = [
+                self._read_variable(name, opened, f"{variable}-{level}", places) for level in levels
+            ]
             fields = np.stack([empty if field is None else field for field in stored], axis=1)
             if variable == HEIGHT and self._gravity != STANDARD_GRAVITY:
                 fields = fields * np.float32(self._gravity / STANDARD_GRAVITY)
@@ -75,7 +77,7 @@ class LearnedArchive(CentreArchive):
             parts.append(fields if by_index else onto_grid(name, fields, lat, lon, self._grid))
         return np.concatenate(parts, axis=1)
 
-    def _stored(
+    def _read_variable(
         self, name: str, opened: xr.Dataset, variable: str, places: Sequence[int]
     ) -> np.ndarray | None:
         """A variable at some steps; None if the group lacks it."""

@@ -19,7 +19,7 @@ from stp.data.raw_files import RawFiles
 from stp.data.zarr_read import has_array, read_array
 from stp.metrics.latitude import coordinate
 from stp.predict.agreement import Copies
-from stp.predict.forecast_files import DAMAGE, DAY, KNOWN, damaged, open_forecasts, own_levels
+from stp.predict.forecast_files import DAMAGE, DAY, KNOWN, damage_error, open_forecasts, own_levels
 from stp.predict.source import ForecastRequest, Source
 from stp.prepare.netcdf import as_stated
 from stp.prepare.own.far_values import require_no_far_value, states_range
@@ -118,7 +118,7 @@ class OwnFiles(Source):
             of_levels = [level if np.isfinite(level) else None for level in levels.tolist()]
         self._levels = dict(zip(channels, of_levels, strict=True))
         paths = _stores(request.archive)
-        self._variables = _mapped(channels, variables)
+        self._variables = _variables_by_channel(channels, variables)
         times = hours.astype("datetime64[h]").astype("datetime64[s]")
         rows = {times[request.valid(row, -1)]: row for row in range(len(request.clips))}
         self._forecasts: dict[int, list[_Forecast]] = {}
@@ -184,7 +184,7 @@ class OwnFiles(Source):
             values = values.isel(start=forecast.start, lead=steps)
             fields = as_stated(values.to_numpy(), values, path).astype(np.float32)
         except DAMAGE as error:
-            raise damaged(path, error) from error
+            raise damage_error(path, error) from error
         if not states_range(values.attrs):
             require_no_far_value(fields, f"{path}: {variable.name} ({channel})", DECLARE)
         factor, offset = self._factor(path, opened, channel, variable)
@@ -347,7 +347,9 @@ class OwnFiles(Source):
         return conversions[_plain(stated)]
 
 
-def _mapped(channels: list[str], variables: Mapping[str, Any] | None) -> dict[str, _Variable]:
+def _variables_by_channel(
+    channels: list[str], variables: Mapping[str, Any] | None
+) -> dict[str, _Variable]:
     """The variable of each channel, in the order of the data; by default of the same name."""
     if variables is None:
         return {name: _Variable(name) for name in channels}

@@ -228,7 +228,7 @@ def contents(path: Path) -> dict[str, tuple[tuple[int, ...], str]]:
     """
     name = path.name.lower()
     if name.endswith(NUMPY):
-        mapped = _mapped(path, 0)
+        mapped = _map_array(path, 0)
         return {"": (mapped.shape, _kind(mapped.dtype))}
     arrays = {}
     if name.endswith(PACKED):
@@ -240,7 +240,7 @@ def contents(path: Path) -> dict[str, tuple[tuple[int, ...], str]]:
                         shape, _, dtype = _header(file)
                     arrays[array] = (shape, _kind(dtype))
         except DAMAGE as error:
-            raise _damaged(path, error) from error
+            raise _damage_error(path, error) from error
         return arrays
     try:
         with h5py.File(path, "r") as opened:
@@ -248,7 +248,7 @@ def contents(path: Path) -> dict[str, tuple[tuple[int, ...], str]]:
                 dataset = opened[array]
                 arrays[array] = (tuple(dataset.shape or ()), _kind(dataset.dtype))
     except hdf5.DAMAGE as error:
-        raise _damaged(path, error) from error
+        raise _damage_error(path, error) from error
     return arrays
 
 
@@ -283,7 +283,7 @@ def _names_in_zip(path: Path) -> list[str]:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
     except DAMAGE as error:
-        raise _damaged(path, error) from error
+        raise _damage_error(path, error) from error
     arrays = sorted(name.removesuffix(".npy") for name in names if name.endswith(".npy"))
     twice = next((name for name, after in pairwise(arrays) if name == after), None)
     if twice is not None:
@@ -306,7 +306,7 @@ def _names_in_hdf5(path: Path) -> list[str]:
         with h5py.File(path, "r") as file:
             file.visititems(note)
     except hdf5.DAMAGE as error:
-        raise _damaged(path, error) from error
+        raise _damage_error(path, error) from error
     return sorted(names)
 
 
@@ -333,7 +333,7 @@ def _in_zip(path: Path, name: str, array: str, folder: Path) -> Location:
                 shutil.copyfileobj(packed, file, 1 << 20)
             return Location(name, array, str(target))
     except DAMAGE as error:
-        raise _damaged(path, error) from error
+        raise _damage_error(path, error) from error
 
 
 def _describe(
@@ -350,7 +350,7 @@ def _describe(
             sizes, dtype = tuple(dataset.shape), dataset.dtype
             _require_plain(path, dataset)
     else:
-        mapped = _mapped(Path(location.unpacked) if location.unpacked else path, location.offset)
+        mapped = _map_array(Path(location.unpacked) if location.unpacked else path, location.offset)
         sizes, dtype = mapped.shape, mapped.dtype
     kind = _kind(dtype)
     if len(sizes) != len(axes) or kind not in STORED:
@@ -380,7 +380,7 @@ def _describe(
     return lengths, kind
 
 
-def _mapped(path: Path, offset: int) -> np.ndarray:
+def _map_array(path: Path, offset: int) -> np.ndarray:
     """Map an array of a .npy or uncompressed .npz file into memory."""
     try:
         with path.open("rb") as file:
@@ -393,7 +393,7 @@ def _mapped(path: Path, offset: int) -> np.ndarray:
             return np.empty(shape, dtype)
         return np.memmap(path, dtype, "r", begins, shape, "F" if in_columns else "C")
     except DAMAGE as error:
-        raise _damaged(path, error) from error
+        raise _damage_error(path, error) from error
 
 
 def decode(raw: RawFiles, task: Task) -> np.ndarray:
@@ -421,12 +421,12 @@ def decode(raw: RawFiles, task: Task) -> np.ndarray:
             stated = _codes_of_missing(path, dataset)
     else:
         file = Path(location.unpacked) if location.unpacked else path
-        values = _mapped(file, location.offset)[selection]
+        values = _map_array(file, location.offset)[selection]
     axes = task.axes.replace("N", "")
     if "C" not in axes:
         values, axes = values[..., None], f"{axes}C"
     values = values.transpose([axes.index(letter) for letter in "TCHW"])
-    missing = np.isin(values, stated) | np.isin(values, _held(chosen, values.dtype))
+    missing = np.isin(values, stated) | np.isin(values, _representable_codes(chosen, values.dtype))
     if values.dtype.kind == "f":
         missing |= np.isnan(values)
     if missing.any():
@@ -453,7 +453,7 @@ def decode(raw: RawFiles, task: Task) -> np.ndarray:
         return np.ascontiguousarray(values, kind)
 
 
-def _held(codes: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+def _representable_codes(codes: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
     """The values that a type can represent, converted to this type."""
     with np.errstate(invalid="ignore", over="ignore"):
         held = codes.astype(dtype)
@@ -469,9 +469,9 @@ def _codes_of_missing(path: Path, dataset: h5py.Dataset) -> np.ndarray:
         )
         if codes.dtype.kind not in "iuf":
             return np.empty(0)
-        return _held(codes, dataset.dtype)
+        return _representable_codes(codes, dataset.dtype)
     except hdf5.DAMAGE as error:
-        raise _damaged(path, error) from error
+        raise _damage_error(path, error) from error
 
 
 def _require_plain(path: Path, dataset: h5py.Dataset) -> None:
@@ -483,7 +483,7 @@ def _require_plain(path: Path, dataset: h5py.Dataset) -> None:
             all_chunks = math.prod(map(math.ceil, np.divide(dataset.shape, dataset.chunks)))
             chunks = dataset.id.get_num_chunks()
     except hdf5.DAMAGE as error:
-        raise _damaged(path, error) from error
+        raise _damage_error(path, error) from error
     if chunks < all_chunks:
         raise RawFileError(
             path,
@@ -508,7 +508,7 @@ def _has_own_fill(dataset: h5py.Dataset) -> bool:
     return bool(plist.fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED)
 
 
-def _damaged(path: Path, error: BaseException) -> StpError:
+def _damage_error(path: Path, error: BaseException) -> StpError:
     return RawFileError(
         path,
         f"cannot be read ({error or type(error).__name__})",

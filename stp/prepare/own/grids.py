@@ -275,7 +275,7 @@ def open_grid(path: Path) -> Iterator[xr.Dataset]:
     try:
         dataset = open_fields(path)
     except DAMAGE as error:
-        raise _damaged(path, "it", error) from error
+        raise _damage_error(path, "it", error) from error
     with dataset:
         yield dataset
 
@@ -307,7 +307,7 @@ def _field(raw: RawFiles, name: str, options: GridOptions, shape: tuple[int, int
                 if axis in first.coords
             }
         except DAMAGE as error:
-            raise _damaged(path, "the coordinates", error) from error
+            raise _damage_error(path, "the coordinates", error) from error
         units = {
             channel: str(column.attrs.get("units", ""))
             for channel, column in zip(options.channels(), columns, strict=True)
@@ -325,7 +325,7 @@ def _require_same_axes(columns: Sequence[xr.DataArray], path: Path) -> None:
             try:
                 is_same = column.get_index(axis).equals(first.get_index(axis))
             except DAMAGE as error:
-                raise _damaged(path, "the coordinates", error) from error
+                raise _damage_error(path, "the coordinates", error) from error
             if not is_same:
                 raise RawFileError(
                     path,
@@ -355,7 +355,7 @@ def _columns(dataset: xr.Dataset, options: GridOptions, path: Path) -> Iterator[
                 expected=f"one of {', '.join(variables) or 'none'}",
                 remedy=nearest(name, variables),
             )
-        column = _turned(dataset[name], options, path, bool(levels))
+        column = _transpose_variable(dataset[name], options, path, bool(levels))
         if not levels:
             yield column
             continue
@@ -364,7 +364,7 @@ def _columns(dataset: xr.Dataset, options: GridOptions, path: Path) -> Iterator[
                 raise KeyError("there are none")
             heights = np.asarray(column["level"].values, float)
         except DAMAGE as error:
-            raise _damaged(path, f"the levels of {name}", error) from error
+            raise _damage_error(path, f"the levels of {name}", error) from error
         for level in levels:
             at = np.flatnonzero(np.isclose(heights, float(level)))
             if len(at) != 1:
@@ -377,7 +377,7 @@ def _columns(dataset: xr.Dataset, options: GridOptions, path: Path) -> Iterator[
             yield column.isel(level=int(at[0]))
 
 
-def _turned(
+def _transpose_variable(
     column: xr.DataArray, options: GridOptions, path: Path, has_levels: bool
 ) -> xr.DataArray:
     """Transpose a variable to the dimensions time, y, x, and level if it has levels.
@@ -498,10 +498,10 @@ def decode(_: RawFiles, task: Task) -> np.ndarray:
                         values = np.where(is_missing, np.nan, values)
                     values = as_stated(values, column, path)
                     if EXPVER in column.dims:
-                        values = _merged(values)
+                        values = _merge_versions(values)
                     columns.append(np.ascontiguousarray(values, np.float32))
                 except DAMAGE as error:
-                    raise _damaged(path, str(column.name), error) from error
+                    raise _damage_error(path, str(column.name), error) from error
         block = np.stack(columns, axis=1)
         missing = np.isnan(block)
         if missing.any():
@@ -510,7 +510,8 @@ def decode(_: RawFiles, task: Task) -> np.ndarray:
                 raise RawFileError(
                     path,
                     f"{task.options.channels()[channel]} has {int(missing[:, channel].sum())} "
-                    f"missing values (NaN) at times {first}..{stop - 1}{_selected(task.options)}",
+                    f"missing values (NaN) at times {first}..{stop - 1}"
+                    f"{_selection_text(task.options)}",
                     remedy="set the option fill to the value that replaces them",
                 )
             np.copyto(block, np.reshape(task.fill, (-1, 1, 1)), where=missing)
@@ -518,7 +519,7 @@ def decode(_: RawFiles, task: Task) -> np.ndarray:
     return np.concatenate(blocks)
 
 
-def _merged(versions: np.ndarray) -> np.ndarray:
+def _merge_versions(versions: np.ndarray) -> np.ndarray:
     """Merge versions: values of the first version, (T, H, W), and of the next one where these are
     missing.
     """
@@ -528,13 +529,13 @@ def _merged(versions: np.ndarray) -> np.ndarray:
     return values
 
 
-def _selected(options: GridOptions) -> str:
+def _selection_text(options: GridOptions) -> str:
     """Text about the selection with missing values, for errors."""
     chosen = ", ".join(f"{dim} {value}" for dim, value in options.select.items())
     return f" of {chosen} (option select)" if chosen else ""
 
 
-def _damaged(path: Path, part: str, error: BaseException) -> StpError:
+def _damage_error(path: Path, part: str, error: BaseException) -> StpError:
     return RawFileError(
         path,
         f"{part} cannot be read ({error or type(error).__name__})",

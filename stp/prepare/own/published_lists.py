@@ -137,7 +137,7 @@ def _of_actions(raw: RawFiles, name: str) -> Iterator[tuple[str, ...]]:
             continue
         video, _, use = line.strip().rpartition(" ")
         if use not in ("0", "1", "2") or not video.strip():
-            raise _damaged(raw, name, row, line, "a name, and 0, 1 or 2")
+            raise _line_error(raw, name, row, line, "a name, and 0, 1 or 2")
         if use != "0":
             yield (f"{action}/{video.strip()}",)
 
@@ -152,7 +152,7 @@ def _of_table(raw: RawFiles, name: str) -> Iterator[tuple[str, ...]]:
             yield (f"{video}_{int(float(first)):06d}_{int(float(last)):06d}", video)
         except (KeyError, TypeError, ValueError) as error:
             line = ",".join(map(str, row.values()))
-            raise _damaged(raw, name, table.line_num, line, expected) from error
+            raise _line_error(raw, name, table.line_num, line, expected) from error
 
 
 def _text(raw: RawFiles, name: str) -> str:
@@ -164,5 +164,5 @@ def _text(raw: RawFiles, name: str) -> str:
         raise RawFileError(path, problem, expected="a list of videos") from error
 
 
-def _damaged(raw: RawFiles, name: str, number: int, line: str, expected: str) -> StpError:
+def _line_error(raw: RawFiles, name: str, number: int, line: str, expected: str) -> StpError:
     return RawFileError(f"{raw.find(name)}, line {number}", repr(line), expected=expected)

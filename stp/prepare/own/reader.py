@@ -22,7 +22,14 @@ from stp.prepare.output import attributes, write_coordinate, write_index
 from stp.prepare.own import arrays, grids, pictures, published_lists, videos
 from stp.prepare.own.far_values import far_error, far_value, fill_by_channel, require_near_fill
 from stp.prepare.own.options import Common, RawContents
-from stp.prepare.own.splits import Part, check_splits, cut, deal, require_no_copies, require_windows
+from stp.prepare.own.splits import (
+    Part,
+    check_splits,
+    cut_windows,
+    deal,
+    require_no_copies,
+    require_windows,
+)
 from stp.prepare.own.temperatures import CELSIUS, KELVIN, TEMPERATURE, in_other_unit
 
 NAMES = "the names of the sequences of a split, one per line"
@@ -86,7 +93,7 @@ def run(job: Job) -> Extras:
         parts = deal(data, options, lambda name: _names(raw, name))
         if by not in ("time", *published_lists.FORMATS):  # published lists are kept as they are
             require_no_copies(data.recordings, parts, raw.checksums())
-        require_windows(data, parts, cut(data, parts, options, span), options, span)
+        require_windows(data, parts, cut_windows(data, parts, options, span), options, span)
         pieces, owners = _pieces(data, parts)
         written = write_frames(
             job,
@@ -130,7 +137,7 @@ def run(job: Job) -> Extras:
             short[piece.name] = piece.frames - note
     used = {part.recording for part in parts}
     return {
-        **write_index(job.out, cut(data, parts, options, span, lost)),
+        **write_index(job.out, cut_windows(data, parts, options, span, lost)),
         **written.extras,
         **extras,
         "sequences": len(data.recordings),

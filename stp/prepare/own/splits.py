@@ -305,7 +305,7 @@ def _between(recording: Recording, first: str, last: str) -> tuple[int, int]:
     return begins, ends
 
 
-def cut(
+def cut_windows(
     data: RawContents,
     parts: Sequence[Part],
     options: Common,
@@ -378,7 +378,7 @@ def require_windows(
     Args:
         data: the recordings.
         parts: parts of the recordings in splits.
-        clips: windows that `cut` found in the parts.
+        clips: windows that `cut_windows` found in the parts.
         options: the options `splits` and `frame_step`.
         span: number of frames in a window.
 

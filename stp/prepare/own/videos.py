@@ -25,7 +25,7 @@ from stp.prepare.video import (
     DAMAGE,
     SUFFIXES,
     check_frame,
-    damaged,
+    decoding_error,
     open_film,
     packets,
     size_of,
@@ -155,7 +155,7 @@ def probe(path: Path) -> tuple[list[int | None], Fraction | None]:
             stamps = [packet.pts for packet in packets(path, container, stream) if packet.size]
             return stamps, stream.average_rate
     except DAMAGE as error:
-        raise damaged(path, error) from error
+        raise decoding_error(path, error) from error
 
 
 def size(path: Path) -> tuple[int, int]:
@@ -171,7 +171,7 @@ def size(path: Path) -> tuple[int, int]:
                 raise ValueError("no frames")
             return size_of(frame)
     except DAMAGE as error:
-        raise damaged(path, error) from error
+        raise decoding_error(path, error) from error
 
 
 def decode(raw: RawFiles, task: Task) -> Decoded:
@@ -204,7 +204,7 @@ def decode(raw: RawFiles, task: Task) -> Decoded:
         if not decoded:
             raise ValueError(f"no frame from number {task.first} on")
     except DAMAGE as error:
-        raise damaged(path, error) from error
+        raise decoding_error(path, error) from error
     frames[decoded:] = frames[decoded - 1]
     return Decoded(frames, decoded)
 

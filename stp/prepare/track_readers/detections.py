@@ -194,7 +194,7 @@ def rows(paths: Sequence[Path], columns: Columns, time_unit: float = 1.0) -> Row
     if not len(table):
         marked = f"; {lost} rows are marked as lost" if lost else ""
         raise RawFileError(paths[0], f"no detections{marked}")
-    person, names = _numbered(table["person"], paths[0])
+    person, names = _number_people(table["person"], paths[0])
     position = table[["x", "y"]].to_numpy(np.float64)
     detected = Rows(table["when"].to_numpy(np.float64), person, position, names, lost)
     if columns.time is not None:
@@ -238,7 +238,7 @@ def _require_one_day(
         )
 
 
-def _numbered(column: pd.Series, path: Path) -> tuple[np.ndarray, dict[int, str]]:
+def _number_people(column: pd.Series, path: Path) -> tuple[np.ndarray, dict[int, str]]:
     """A number for the person of each row; names by number, if identifiers are not numbers."""
     if pd.api.types.is_float_dtype(column):
         column = pd.Series(whole(column.to_numpy(np.float64), path, "person"))

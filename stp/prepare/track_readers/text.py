@@ -76,10 +76,10 @@ def layout(path: Path) -> Layout:
     first = split(texts[0], separator)
     names, skipped, in_comment = None, rows[0][0], False
     if not any(map(NUMBER.fullmatch, first)):
-        names, skipped = _named(texts[0], separator), rows[0][0] + 1
+        names, skipped = _split_names(texts[0], separator), rows[0][0] + 1
     else:
         above = [line for number, line in comments if number < rows[0][0]]
-        header = _named(above[-1].lstrip("#%/").strip(), separator) if above else []
+        header = _split_names(above[-1].lstrip("#%/").strip(), separator) if above else []
         if len(header) == width and not any(map(NUMBER.fullmatch, header)):
             names, in_comment = header, True
     between = any(number >= skipped and line.startswith("#") for number, line in comments)
@@ -119,7 +119,7 @@ def table(
             encoding=form.encoding,
             comment=form.comment,
             header=None,
-            names=None if names is None else list(_numbered(names)),
+            names=None if names is None else list(_unique_names(names)),
             skiprows=skipped,
             skipinitialspace=True,
             low_memory=False,
@@ -241,7 +241,7 @@ def _fit(lines: list[str], separator: str) -> tuple[float, int, float, str]:
     return (even * share if width >= FEWEST_COLUMNS else 0.0), width, share, decimal
 
 
-def _named(line: str, separator: str) -> list[str]:
+def _split_names(line: str, separator: str) -> list[str]:
     """The names in a line; if separated by blanks, a unit in brackets belongs to the name before
     it.
     """
@@ -253,7 +253,7 @@ def _named(line: str, separator: str) -> list[str]:
     return names
 
 
-def _numbered(names: list[str]) -> Iterator[str]:
+def _unique_names(names: list[str]) -> Iterator[str]:
     """Names without repetitions, as pandas makes them: x, x.1, x.2."""
     counts: dict[str, int] = {}
     for index, name in enumerate(names):

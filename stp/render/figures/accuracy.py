@@ -57,7 +57,7 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
             remedy="look at `horizon` or `people`",
         )
     courses = crowd.courses(scores)
-    style_of = crowd.dressed(courses)
+    style_of = crowd.course_styles(courses)
     evaluations = list(dict.fromkeys(course.evaluation for course in courses))
     figure = new_figure(TEXT_WIDTH, 1)
     panel_rows = figure.subplots(len(evaluations), len(COLUMNS), squeeze=False)
@@ -73,7 +73,7 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
             printed |= _panel(axes, of_evaluation, column, varied, style_of)
         intervals.append(crowd.enough(of_evaluation))
         scenes = [scene for course in of_evaluation for scene in course.scenes()]
-        notes.append(f"{evaluation}: {crowd.counted(scenes)} at each point")
+        notes.append(f"{evaluation}: {crowd.scene_counts_text(scenes)} at each point")
     notes.append(crowd.about_bands(intervals))
     notes += [] if varied == "noise" else ["each point has the scenarios that are long enough"]
     notes += [SCALED] if varied == "noise" else []
@@ -115,5 +115,5 @@ def _value(course: Course, varied: str) -> float:
         fewest = course.setting.get("people")
         return fewest if fewest else prepared.read(Path(cell.data)).about["fewest"]
     scenes = course.scenes()[0]
-    steps = crowd.observed(cell) if varied == "observe" else scenes.final.shape[1]
+    steps = crowd.observation_length(cell) if varied == "observe" else scenes.final.shape[1]
     return steps * scenes.dt

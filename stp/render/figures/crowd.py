@@ -32,7 +32,7 @@ from stp.render.figures.panels import curve
 from stp.render.figures.reading import Scores
 from stp.render.tables.rows import PrintedValue
 from stp.score.bootstrap import intervals
-from stp.score.jackknife import FEWEST_CLUSTERS, left_out_means
+from stp.score.jackknife import FEWEST_CLUSTERS, leave_one_out_means
 
 Column = Literal["ADE", "FDE"]
 COLUMNS: tuple[Column, ...] = ("ADE", "FDE")
@@ -122,7 +122,9 @@ class Course:
             interval: True for a band that is the 95 % interval over episodes; False for one
                 standard deviation over scenarios to either side.
         """
-        return joined([band(scene.of(column), scene.episode, interval) for scene in self.scenes()])
+        return average_bands(
+            [band(scene.of(column), scene.episode, interval) for scene in self.scenes()]
+        )
 
 
 def enough(courses: Iterable[Course]) -> bool:
@@ -185,12 +187,12 @@ def band(values: np.ndarray, episode: np.ndarray, interval: bool) -> Band:
     codes, _ = pd.factorize(episode)
     sums = np.stack([np.bincount(codes, column) for column in values.T], axis=1)
     counts = np.bincount(codes)
-    without = left_out_means(sums, counts)
+    without = leave_one_out_means(sums, counts)
     low, high = intervals(mean, without, counts, resamples=Bootstrap.resamples, seed=Bootstrap.seed)
     return Band(mean, low, high)
 
 
-def joined(bands: Sequence[Band]) -> Band:
+def average_bands(bands: Sequence[Band]) -> Band:
     """Average the means and the ends of the bands of several seeds."""
     return Band(*(np.mean([band[field] for band in bands], axis=0) for field in range(3)))
 
@@ -292,7 +294,7 @@ def _reach(course: Course) -> tuple[int, int]:
     return course.setting.get("horizon", 0), -course.setting.get("people", 0)
 
 
-def dressed(courses: Iterable[Course]) -> dict[str, Style]:
+def course_styles(courses: Iterable[Course]) -> dict[str, Style]:
     """Choose colour, line and marker of each predictor, by label.
 
     Predictors that need neither calibration nor training are grey.
@@ -302,7 +304,7 @@ def dressed(courses: Iterable[Course]) -> dict[str, Style]:
     return styles(list(labels), [label for label in uncalibrated if labels[label].key.seed is None])
 
 
-def observed(cell: Cell) -> int:
+def observation_length(cell: Cell) -> int:
     """Number of observed positions of each person in the scenarios of a test."""
     recipe = forecast_recipe(cell)
     return int(recipe.get("observe") or recipe["context"])
@@ -348,7 +350,7 @@ def draw_published(axes: Axes, x: float, value: PrintedValue, style: Style, labe
     )
 
 
-def counted(scenes: Iterable[Scenes]) -> str:
+def scene_counts_text(scenes: Iterable[Scenes]) -> str:
     """State the numbers of scenarios and episodes in words: ``20 to 31 scenarios of 4 episodes``.
 
     An episode is a group of scenarios that overlap in time.

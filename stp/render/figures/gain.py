@@ -12,8 +12,8 @@ from stp.render.figures.reading import (
     Line,
     Scores,
     by_lead,
-    printed_by_lead,
     printed_name,
+    published_by_lead,
     read,
 )
 from stp.render.figures.time_step import step_of, tick_labels, ticks
@@ -88,7 +88,7 @@ def draw(ensembles: Scores, case: str) -> tuple[Figure, list[str]]:
     for panel, column in zip(axes, columns, strict=True):
         panel.set_title(ensembles.heading(case, column))
         panel.axhline(1, color="black", linewidth=0.7)
-        published = [printed_by_lead(scores, case, column) for scores in (ensembles, controls)]
+        published = [published_by_lead(scores, case, column) for scores in (ensembles, controls)]
         for pair in pairs:
             style: Style = ensembles.styles[pair.name]
             ratio = _ratio(pair.ensemble[column], pair.control.get(column, {}))

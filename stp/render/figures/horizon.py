@@ -32,7 +32,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         StpError: no test has the name ``case``.
     """
     courses, left_out = crowd.at_home(crowd.base(crowd.courses(scores, case)))
-    style_of = crowd.dressed(courses)
+    style_of = crowd.course_styles(courses)
     figure, panels_of_columns = panels(len(COLUMNS), 2.2, extra=0.3)
     figure.suptitle(courses[0].evaluation)
     interval, printed = crowd.enough(courses), False
@@ -56,7 +56,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         axes.set_xticks(marks, [f"{mark:.3g}" for mark in marks])
         crowd.span(axes, longest)
     scenes = [scene for course in courses for scene in course.scenes()]
-    notes = [crowd.counted(scenes), crowd.about_bands([interval])]
+    notes = [crowd.scene_counts_text(scenes), crowd.about_bands([interval])]
     notes += [crowd.MARKED] if printed else []
     notes += left_out
     figure.set_figheight(figure.get_figheight() + legend(figure, style_of, style_of))

@@ -15,8 +15,8 @@ from stp.render.figures.panels import curve, in_words, legend, legend_height, pa
 from stp.render.figures.reading import (
     Scores,
     by_lead,
-    printed_by_lead,
     printed_name,
+    published_by_lead,
 )
 from stp.render.figures.time_step import step_of, tick_labels, ticks
 
@@ -75,7 +75,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         text = f"{scores.title(case)}: no column has values per lead time"
         return in_words(text), absent
     models = [line.model for line in lines]
-    printed = {column: printed_by_lead(scores, case, column) for column in columns_drawn}
+    printed = {column: published_by_lead(scores, case, column) for column in columns_drawn}
     ours_by_name = {name: line.model for line in lines if (name := printed_name(scores, line))}
     others = dict.fromkeys(
         f"{name} (published)"

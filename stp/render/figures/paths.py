@@ -42,7 +42,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         StpError: no test has the name ``case``, or predictions or data are damaged.
     """
     courses, left_out = crowd.at_home(crowd.drawable(crowd.courses(scores, case)))
-    style_of = crowd.dressed(courses)
+    style_of = crowd.course_styles(courses)
     dataset, scenarios = observed_scenarios(courses[0].cells[0])
     paths_of = {
         course.label: read_predictions(course.cells[0].demand_predictions(), scenarios)

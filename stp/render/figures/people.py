@@ -37,7 +37,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         StpError: no test has the name ``case``.
     """
     courses, left_out = crowd.at_home(crowd.base(crowd.courses(scores, case)))
-    style_of = crowd.dressed(courses)
+    style_of = crowd.course_styles(courses)
     figure, panels_of_columns = panels(len(COLUMNS), 2.2, extra=0.3)
     figure.suptitle(courses[0].evaluation)
     interval = _enough(courses)
@@ -50,7 +50,9 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
             for size in sizes:
                 rows_of = [(scene, scene.people == size) for scene in seeds]
                 errors_of = [(s.of(column)[rows, -1:], s.episode[rows]) for s, rows in rows_of]
-                bands.append(crowd.joined([crowd.band(*errors, interval) for errors in errors_of]))
+                bands.append(
+                    crowd.average_bands([crowd.band(*errors, interval) for errors in errors_of])
+                )
                 counts[int(size)] = int(rows_of[0][1].sum())
             crowd.draw_band(axes, sizes.tolist(), bands, style_of[course.label], course.label)
         axes.set_title(f"{column} ↓")
@@ -60,7 +62,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         axes.set_xticks(marked, [f"{size}\n{counts[size]}" for size in marked])
         crowd.span(axes, sorted(counts))
     scenes = [scene for course in courses for scene in course.scenes()]
-    notes = [crowd.counted(scenes), crowd.about_bands([interval]), ONE]
+    notes = [crowd.scene_counts_text(scenes), crowd.about_bands([interval]), ONE]
     notes += left_out
     figure.set_figheight(figure.get_figheight() + legend(figure, style_of, style_of))
     return figure, notes

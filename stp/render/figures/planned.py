@@ -36,7 +36,7 @@ def figures(plan: Plan) -> list[str]:
                 _scenarios(plan, name, cells) if kind.of_scenarios else _tests(plan, name, cells)
             )
             if name == "detail":
-                names = [case for case in names if case in plan.pictured(dimension)]
+                names = [case for case in names if case in plan.drawable_cases(dimension)]
             if kind.of_case:
                 files += [f"figures/{dimension}/{name}/{case}.png" for case in names]
             elif names:

@@ -74,12 +74,12 @@ def rank(scores: Scores) -> Ranking:
         for column in scores.columns(case):
             direction = scores.direction(case, column)
             losses = np.full(len(models), np.nan)
-            reasons = [] if direction.known else ["neither higher nor lower is better"]
+            reasons = [] if direction.is_known else ["neither higher nor lower is better"]
             for line in lines:
                 entry = line.row.entries[column]
                 if entry.value is None:
                     reasons.append(entry.reason)
-                elif direction.known:
+                elif direction.is_known:
                     losses[models.index(line.model)] = direction.loss(entry.value)
             if np.isnan(losses).all():
                 tested = lines[0].cells[0].key.tested_on

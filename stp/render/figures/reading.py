@@ -254,7 +254,7 @@ def by_lead(scores: Scores, case: str) -> dict[str, dict[int, dict[str, Entry]]]
     return entries_by_lead
 
 
-def printed_by_lead(scores: Scores, case: str, column: str) -> dict[str, dict[int, float]]:
+def published_by_lead(scores: Scores, case: str, column: str) -> dict[str, dict[int, float]]:
     """Select the published values of a column for one test (a case), at each lead time.
 
     Models with a value at only one lead time are left out.

@@ -107,7 +107,9 @@ def contact_sheet(sheet: Sheet, out: Path) -> None:
     frames = _columns(sheet.frames)
     rows = [(group, panel) for group in sheet.groups for panel in group.panels]
     several = len(sheet.groups) > 1
-    labels = [[*([group.name] if several else []), *_wrapped(panel.label)] for group, panel in rows]
+    labels = [
+        [*([group.name] if several else []), *_wrap_label(panel.label)] for group, panel in rows
+    ]
     is_map = sheet.lat is not None
     has_bar = not sheet.groups[0].is_picture
     aspect = aspect_of(sheet)
@@ -307,5 +309,5 @@ def aspect_of(sheet: Sheet) -> float:
     return float(width / height)
 
 
-def _wrapped(label: str) -> list[str]:
+def _wrap_label(label: str) -> list[str]:
     return [part for line in label.splitlines() for part in textwrap.wrap(line, 26)]

@@ -7,7 +7,7 @@ from stp.core.errors import StpError
 from stp.plan.manifest import Manifest
 from stp.render.pictures import movies, strips
 from stp.render.pictures.forecasts import compare
-from stp.render.pictures.ranked import ranked
+from stp.render.pictures.ranked import rank_forecasts
 
 STRIP, MOVIES = ".png", (".gif", ".mp4")
 
@@ -55,7 +55,7 @@ def draw(
     for sample in samples:
         forecasts = compare(manifest, case, sample, models, variable)
         if rank_by is not None:
-            forecasts = ranked(forecasts, manifest, case, rank_by)
+            forecasts = rank_forecasts(forecasts, manifest, case, rank_by)
         suffix = f"-{forecasts.chosen_by}" if len(samples) > 1 else ""
         files = [out.with_name(f"{out.stem}{suffix}{out.suffix}") for out in outs]
         for out in files:

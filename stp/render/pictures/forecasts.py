@@ -293,7 +293,7 @@ class Case:
         if not self.kept:
             damaged = next((why for why in self.absent.values() if why != NOT_KEPT), "")
             raise StpError(
-                f"{case}: no predictions are kept of {_listed(list(self.absent))}"
+                f"{case}: no predictions are kept of {_join_labels(list(self.absent))}"
                 + (f"; {damaged}" if damaged else ""),
                 expected="predictions.zarr, in the folders that the manifest names",
                 remedy="predict again (`stp predict`), or name other models",
@@ -406,14 +406,16 @@ class Case:
             of_other_samples = [label for label in missing if absent[label] == NOT_OF_IT]
             missing = [label for label in missing if label not in of_other_samples]
             if missing:
-                notes.append(f"Not drawn, as their predictions are not kept: {_listed(missing)}.")
+                notes.append(
+                    f"Not drawn, as their predictions are not kept: {_join_labels(missing)}."
+                )
             if of_other_samples:
                 notes.append(
                     "Not drawn, as their predictions of this sample are not kept: "
-                    f"{_listed(of_other_samples)}."
+                    f"{_join_labels(of_other_samples)}."
                 )
         if left_out:
-            notes.append(f"Left out: {_listed(left_out)}.")
+            notes.append(f"Left out: {_join_labels(left_out)}.")
         for label, stored in self.kept.items():
             if stored.members > 1 and label not in absent:
                 notes.append(f"{label}: the first of {stored.members} members.")
@@ -438,7 +440,7 @@ def one_seed(tested: TestedCase) -> dict[str, StoredCell]:
     return first_seed
 
 
-def _listed(labels: Sequence[str]) -> str:
+def _join_labels(labels: Sequence[str]) -> str:
     parts = (label.partition(", ") for label in labels)
     return ", ".join(f"{name} ({variant})" if variant else name for name, _, variant in parts)
 

@@ -10,7 +10,9 @@ from stp.render.pictures.cases import case_of
 from stp.render.pictures.forecasts import SampleForecasts, one_seed
 
 
-def ranked(sample: SampleForecasts, manifest: Manifest, case: str, by: str) -> SampleForecasts:
+def rank_forecasts(
+    sample: SampleForecasts, manifest: Manifest, case: str, by: str
+) -> SampleForecasts:
     """Order the forecasts of a sample by a metric, best model first, models without a value last.
 
     Args:
@@ -30,8 +32,8 @@ def ranked(sample: SampleForecasts, manifest: Manifest, case: str, by: str) -> S
             remedy=nearest(by, manifest.conventions),
         )
     direction = Direction.of(manifest, by)
-    if not direction.known:
-        directed = [name for name in manifest.conventions if Direction.of(manifest, name).known]
+    if not direction.is_known:
+        directed = [name for name in manifest.conventions if Direction.of(manifest, name).is_known]
         raise StpError(
             f"nothing can be ranked by {by}: {NO_DIRECTION}",
             expected=f"one of {', '.join(directed)}",

@@ -61,7 +61,7 @@ def choose(
         StpError: the rule or sample is unknown, or no sample has an error.
     """
     if rule not in RULES:
-        return _numbered(rule, drawable)
+        return _choose_by_number(rule, drawable)
     criterion, of_models, has_sample = errors_of(folders, variables, clips)
     if criterion is None:
         # A user's metrics need not have an error of single samples.
@@ -91,7 +91,7 @@ def choose(
     return Chosen(rule, sample, f"the sample of {word[rule]} among {candidates_text} ({measure})")
 
 
-def _numbered(rule: str, drawable: np.ndarray) -> Chosen:
+def _choose_by_number(rule: str, drawable: np.ndarray) -> Chosen:
     if not rule.isdecimal():
         raise StpError(
             f"no rule {rule!r} to choose a sample by",

@@ -130,7 +130,7 @@ def scene_of(
         obstacles, goals: obstacles and goals of the map, or None.
         notes: sentences for the reader.
     """
-    followed = scenarios.followed[number]
+    followed = scenarios.has_future[number]
     others = scenarios.present[number] & ~followed
     predictions = []
     for label, paths in predicted:

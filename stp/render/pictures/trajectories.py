@@ -108,7 +108,7 @@ class Compared:
 
         If there is only one model, its mean error is used instead.
         """
-        followed = self.scenarios.followed
+        followed = self.scenarios.has_future
         paths = [paths_of_model.mean(axis=0) for paths_of_model in self.predicted.values()]
         if len(paths) == 1:
             distances = [np.linalg.norm(paths[0] - self.scenarios.future, axis=-1)]
@@ -186,7 +186,7 @@ class Compared:
         mixture = self.mixtures.get(label)
         if mixture is None:
             return None
-        followed = self.scenarios.followed[number]
+        followed = self.scenarios.has_future[number]
         values = (mixture.weights, mixture.means, mixture.covariances)
         return Mixture(*(of_all[number][followed] for of_all in values))
 
@@ -303,7 +303,7 @@ def labels_of_models(compared: Compared, models: Sequence[str]) -> list[str]:
     return [label for name in models for label in labels[name]]
 
 
-def calibrated_here(compared: Compared) -> list[str]:
+def select_models(compared: Compared) -> list[str]:
     """Select the models to draw: at most seven that were calibrated on the test dataset.
 
     If no model was calibrated on that dataset, the first of all models are selected.
@@ -349,7 +349,7 @@ def draw_differing(manifest: Manifest, outs: Sequence[Path]) -> None:
     for out in outs:
         if out.suffix in drawing.MOVIES:
             first = compared_tests[0]
-            labels = calibrated_here(first)
+            labels = select_models(first)
             drawing.write(first.scene(_of(first, labels).chosen(1)[0], labels), out)
 
 
@@ -359,12 +359,12 @@ def _of(compared: Compared, labels: Sequence[str]) -> Compared:
 
 
 def _figure(compared_tests: Sequence[Compared]) -> Figure:
-    cells = [one.cells[label] for one in compared_tests for label in calibrated_here(one)]
+    cells = [one.cells[label] for one in compared_tests for label in select_models(one)]
     labels = list(
         dict.fromkeys(
             short_label(label, one.cells[label])
             for one in compared_tests
-            for label in calibrated_here(one)
+            for label in select_models(one)
         )
     )
     style_of_label = drawing.style_of(labels)
@@ -372,7 +372,7 @@ def _figure(compared_tests: Sequence[Compared]) -> Figure:
     panels_per_test = 2 * ACROSS if len(compared_tests) == 1 else ACROSS
     panels_of = []
     for compared in compared_tests:
-        selected = _of(compared, calibrated_here(compared))
+        selected = _of(compared, select_models(compared))
         panels_of += [(compared, selected, number) for number in selected.chosen(panels_per_test)]
     origin = origin_note(cells)
     notes: list[str] = [RULE, f"{origin[:1].upper()}{origin[1:]}."]
@@ -411,7 +411,7 @@ def _figure(compared_tests: Sequence[Compared]) -> Figure:
         figure.legend(
             handles=list(handles.values()), loc="lower center", ncols=3, frameon=False, borderpad=1
         )
-        left_out = sum(len(one.predicted) - len(calibrated_here(one)) for one in compared_tests)
+        left_out = sum(len(one.predicted) - len(select_models(one)) for one in compared_tests)
         if left_out:
             notes.append(f"Not drawn: {left_out} models that were calibrated elsewhere.")
         drawing.put_note(figure, notes)

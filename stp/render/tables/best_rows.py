@@ -71,16 +71,16 @@ def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -
     for league in leagues(manifest, rows):
         i, column = league[0]
         entry = rows[i].entries[column]
-        if len(league) > 1 and Direction.of(manifest, entry.convention, entry.part).known:
+        if len(league) > 1 and Direction.of(manifest, entry.convention, entry.part).is_known:
             rivals.append(league)
-            for (i, column), standing in _ranked(manifest, rows, league):
+            for (i, column), standing in _rank_entries(manifest, rows, league):
                 all_standings[i][column] = standing
     for league, (ranked, pairs) in contests(manifest, rows, rivals) if tested else ():
         best = [rank_of.rank for rank_of in ranked].index(1)
         for pair in pairs:
             if best in (pair.one, pair.other):
                 i, column = league[pair.other if pair.one == best else pair.one]
-                all_standings[i][column] = _tested(all_standings[i][column], pair, best)
+                all_standings[i][column] = _with_test(all_standings[i][column], pair, best)
     return all_standings
 
 
@@ -118,14 +118,14 @@ def contests(
         StpError: a file of the store is damaged.
     """
     # Metrics are imported here, since not every table needs them.
-    from stp.collect.leave_one_out import RowValue, in_common, left_out
+    from stp.collect.leave_one_out import RowValue, in_common, leave_one_out_values
 
     values = {}
     for i, column in (row_and_column for league in chosen for row_and_column in league):
         entry = rows[i].entries[column]
         assert entry.value is not None
         values[i, column] = RowValue(rows[i].cells, entry.convention, entry.part, entry.value)
-    without = dict(zip(values, left_out(list(values.values())), strict=True))
+    without = dict(zip(values, leave_one_out_values(list(values.values())), strict=True))
     rivals = [
         [(values[row_and_column], without[row_and_column]) for row_and_column in league]
         for league in chosen
@@ -165,7 +165,7 @@ def league_of(manifest: Manifest, row: Row, column: str) -> tuple[object, ...]:
 _TRAINING = ("trained_on", "train_subset")
 
 
-def _ranked(
+def _rank_entries(
     manifest: Manifest, rows: Sequence[Row], places: League
 ) -> Iterable[tuple[tuple[int, str], Standing]]:
     entries = [rows[i].entries[column] for i, column in places]
@@ -183,7 +183,7 @@ def _ranked(
         yield row_and_column, Standing(len(places), rank, place_shown if stands_out else 0, best)
 
 
-def _tested(standing: Standing, pair: Pair, best: int) -> Standing:
+def _with_test(standing: Standing, pair: Pair, best: int) -> Standing:
     if pair.p is None:
         return replace(standing, reason=pair.reason or "")
     is_worse = pair.better == best

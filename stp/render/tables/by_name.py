@@ -26,7 +26,7 @@ def module_of(table: str) -> str:
     return named_modules.module_of(ROOM, table)
 
 
-def imported(table: str) -> ModuleType:
+def import_table(table: str) -> ModuleType:
     """Import a table's module.
 
     Raises:
@@ -46,4 +46,4 @@ def render(table: str, source: Path, out: Path) -> None:
     Raises:
         StpError: the table is unknown, or a file is missing or damaged; nothing is written.
     """
-    getattr(imported(table), f"render_{table}")(source, out)
+    getattr(import_table(table), f"render_{table}")(source, out)

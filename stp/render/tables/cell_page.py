@@ -46,7 +46,7 @@ def of_cell(database: Path, details: CellDetails) -> Grid:
         warnings=list(_warnings(cell)),
         sections=[
             _scores(details.scores, cell),
-            made_of(database, details.artefacts),
+            artefacts_section(database, details.artefacts),
             *_not_stored(cell),
         ],
         legend=[
@@ -72,7 +72,7 @@ def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Step]) -> Gr
         database: path of the results store.
         artefact: the artefact, with the cells made from it.
         steps: record of the artefact, with its costs, attempts and log; a list of one `Step`,
-            because `made_of` takes a list.
+            because `artefacts_section` takes a list.
     """
     row = artefact.row
     recipe = json.loads(row.recipe)
@@ -82,7 +82,7 @@ def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Step]) -> Gr
         intro=[whose(artefact.cells[0]), f"{len(artefact.cells)} cells were made from it."],
         warnings=list(_warnings(artefact.cells[0])),
         sections=[
-            made_of(database, steps),
+            artefacts_section(database, steps),
             Section(
                 "Recipe",
                 ["key", "value"],
@@ -241,7 +241,7 @@ def _reasons(scores: Sequence[RankedScoreRow]) -> Iterable[str]:
             yield f"{words} of {', '.join(dict.fromkeys(conventions))}: {reason}"
 
 
-def made_of(
+def artefacts_section(
     database: Path, steps: Sequence[Step], title: str = "Made of, and what it cost"
 ) -> Section:
     """Make a section that lists the artefacts (stored folders) behind a result, one in each row.

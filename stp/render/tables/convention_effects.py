@@ -12,7 +12,7 @@ from typing import Any
 
 import duckdb
 
-from stp.collect.connection import opened
+from stp.collect.connection import open_results_store
 from stp.collect.schema import EVALUATION
 from stp.page.digits import csv_value
 from stp.page.files import write_all
@@ -38,7 +38,7 @@ COLUMNS = (
 _PLACE = (*EVALUATION, "variable", "level", "threshold", "leads", "source", "leaky", "best_of")
 
 
-def _joined(test: str, convention: str, model: str, other: str) -> str:
+def _join_clause(test: str, convention: str, model: str, other: str) -> str:
     """SQL that joins the test of the two conventions' winners, under one of the conventions."""
     alike = (f"{test}.{name} IS NOT DISTINCT FROM e.{name}" for name in _PLACE)
     pairs = (("model", f"{model}_model"), ("variant", f"{model}_variant"),
@@ -121,8 +121,8 @@ LEFT JOIN models m ON m.model = e.best_model
 LEFT JOIN models o ON o.model = e.other_best_model
 LEFT JOIN conventions a ON a.convention = e.convention
 LEFT JOIN conventions b ON b.convention = e.other
-{_joined("t", "convention", "best", "other_best")}
-{_joined("u", "other", "other_best", "best")}
+{_join_clause("t", "convention", "best", "other_best")}
+{_join_clause("u", "other", "other_best", "best")}
 WHERE e.models > 1
 """
 
@@ -173,7 +173,7 @@ def render_convention_effects(database: Path, out: Path) -> None:
     Raises:
         StpError: the store is missing, or was made by an older version; nothing is written.
     """
-    with _opened(database) as connection:
+    with _open_effects(database) as connection:
         rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM effects ORDER BY number")
         lines = [[csv_value(value) for value in row] for row in rows.fetchall()]
         pages = texts(_grid(connection, out.stem), out.parent)
@@ -186,13 +186,15 @@ def page(database: Path) -> Grid:
     Raises:
         StpError: the store is missing, or was made by an older version.
     """
-    with _opened(database) as connection:
+    with _open_effects(database) as connection:
         return _grid(connection, NAME)
 
 
 @contextmanager
-def _opened(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    with opened(database, "a results store with the view convention_effects") as connection:
+def _open_effects(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    with open_results_store(
+        database, "a results store with the view convention_effects"
+    ) as connection:
         connection.execute(_EFFECTS)
         yield connection
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import duckdb
 
-from stp.collect.connection import opened
+from stp.collect.connection import open_results_store
 from stp.collect.suite_views import head_of
 from stp.core.errors import FileError, StpError
 from stp.page.digits import csv_value
@@ -29,7 +29,7 @@ from stp.page.files import write_all
 from stp.page.formats import latex, texts
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
-from stp.render.tables.verdict import judged
+from stp.render.tables.verdict import verdict_query
 
 NAME = "findings"
 """Default name of the folder of the queries and of the table."""
@@ -175,7 +175,9 @@ def read_questions(folder: Path) -> dict[int, Question]:
                 expected=f"a name such as 08_name.sql, and first comments with {', '.join(_KEYS)}",
             )
         texts_of = {key: " ".join(str(head[key]).split()) for key in _KEYS}
-        questions[int(number)] = Question(int(number), **texts_of, sql=judged(sql), path=path)
+        questions[int(number)] = Question(
+            int(number), **texts_of, sql=verdict_query(sql), path=path
+        )
     return questions
 
 
@@ -201,7 +203,7 @@ def judge(database: Path, questions: Iterable[Question]) -> list[Finding]:
         StpError: the store is missing, was made by an older version, or a query is wrong.
     """
     expected = "a results store of the suite whose findings these are"
-    with opened(database, expected) as connection:
+    with open_results_store(database, expected) as connection:
         return [_finding(connection, question) for question in questions]
 
 
@@ -301,7 +303,7 @@ def heading(finding: Finding) -> str:
     return "\n".join([*lines, ""])
 
 
-def undecided(finding: Finding, side: str) -> list[str]:
+def undecided_comparisons(finding: Finding, side: str) -> list[str]:
     """List the undecided comparisons of one side, with a line for each reason.
 
     Args:
@@ -459,7 +461,9 @@ def _section(finding: Finding) -> Section:
     notes = []
     for side, words in SIDES.items():
         notes += [f"{words.capitalize()}, {line}." for line in notable_comparisons(finding, side)]
-        notes += [f"{words.capitalize()}, open: {line}." for line in undecided(finding, side)]
+        notes += [
+            f"{words.capitalize()}, open: {line}." for line in undecided_comparisons(finding, side)
+        ]
     return Section(
         title=f"{question.number}. {question.title}",
         columns=["part", SIDES[OURS], "agree", SIDES[PUBLISHED], "agree", "needed"],

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import groupby
 
-from stp.render.tables.findings import PUBLISHED, Finding, Part, undecided, verdict_text
+from stp.render.tables.findings import PUBLISHED, Finding, Part, undecided_comparisons, verdict_text
 
 HEAD = """\
 # The paper's findings
@@ -73,7 +73,7 @@ def _one(finding: Finding) -> Iterator[str]:
     yield f"- **Paper:** {question.paper}"
     yield f"- **Criterion:** {question.criterion} ([query](../config/{file}))"
     yield f"- **Reading:** {question.reading}"
-    yield from (f"- **Open:** {note}" for note in undecided(finding, PUBLISHED))
+    yield from (f"- **Open:** {note}" for note in undecided_comparisons(finding, PUBLISHED))
     yield from ("", "| part | published numbers | agree | disagree | needed | of |")
     yield "|---|---|---:|---:|---:|---:|"
     for (test, result), parts in groupby(finding.parts[PUBLISHED], _test_and_result):

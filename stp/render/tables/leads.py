@@ -86,7 +86,7 @@ def _existing(rows: list[Row]) -> list[Row]:
     ]
 
 
-def chosen_leads(available: list[int]) -> list[int]:
+def select_leads(available: list[int]) -> list[int]:
     """Select lead times at the start, at each quarter and at the end of an ascending list."""
     if not available:
         return []

@@ -67,6 +67,6 @@ def _columns(config: Config) -> Iterator[str]:
     yield "| data | columns of the table | also in the store |\n|---|---|---|"
     for row, columns in config.suite.columns.items():
         names = [name for name, group in config.suite.datasets.items() if group == row]
-        shown = ", ".join(f"{column.name}: `{column.shown}`" for column in columns)
+        shown = ", ".join(f"{column.name}: `{column.label}`" for column in columns)
         also = ", ".join(f"`{name}`" for name in config.suite.also.get(row, ()))
         yield f"| {row} ({', '.join(names)}) | {shown} | {also} |"

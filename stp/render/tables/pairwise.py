@@ -204,7 +204,7 @@ def _section(
         columns=columns,
         rows=lines,
         numeric=[i in (2, 3) or name not in texts for i, name in enumerate(columns)],
-        notes=list(_untested(pairs)),
+        notes=list(_untested_notes(pairs)),
     )
 
 
@@ -240,7 +240,7 @@ def _test_of(pair: Pair) -> list[str]:
     ]
 
 
-def _untested(pairs: Iterable[Pair]) -> Iterable[str]:
+def _untested_notes(pairs: Iterable[Pair]) -> Iterable[str]:
     reasons: dict[str, dict[str, list[str]]] = {}
     for pair in pairs:
         if pair.reason:
@@ -317,11 +317,11 @@ def _tests(scores: Scores, values: Sequence[_Both]) -> dict[tuple[str, int, int]
             better = None if test.better is None else league[test.better][0]
             test = test._replace(one=one, other=other, better=better)
             tests_of[column, one, other] = test
-            tests_of[column, other, one] = _turned(test)
+            tests_of[column, other, one] = _swap_models(test)
     return tests_of
 
 
-def _turned(test: Tested) -> Tested:
+def _swap_models(test: Tested) -> Tested:
     def minus(value: float | None) -> float | None:
         return None if value is None else -value
 

@@ -12,7 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from stp.collect.published import read_published
-from stp.collect.scores import COLLECTED, collected_rows
+from stp.collect.scores import COLLECTED, collect_rows
 from stp.collect.views import EVERY_SCORE
 from stp.core.errors import FileError, StpError
 from stp.page import formats
@@ -73,7 +73,7 @@ def render_partial(manifest: Path, failures: Mapping[str, "Failure"], out_dir: P
     missing = []
     for cell in plan.cells:
         try:
-            collected.append(collected_rows(plan, cell))
+            collected.append(collect_rows(plan, cell))
         except StpError as problem:
             absent[cell.key] = _why_missing(plan, cell, failures, problem)
             missing.append(_cell_path(plan, cell))

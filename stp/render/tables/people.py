@@ -30,7 +30,7 @@ class Counted(NamedTuple):
     episodes: int
 
 
-def counted(cell: Cell) -> Counted:
+def read_counts(cell: Cell) -> Counted:
     """Read the numbers of scenarios, people and episodes on which a predictor was tested.
 
     An episode is a group of scenarios that overlap in time.

@@ -320,7 +320,7 @@ def _row(
         ],
         cells=tuple(cell for cell in cells if cell.key not in absent),
         key=replace(first.key, seed=None),
-        counted=people.counted(first) if counts and present else None,
+        counted=people.read_counts(first) if counts and present else None,
     )
 
 
@@ -407,16 +407,16 @@ def _absences(cells: list[Cell], absent: dict[CellKey, str]) -> Iterable[str]:
 def _reasons(entries: dict[str, Entry], scored: bool) -> Iterable[str]:
     """Yield reasons for missing values, if scored, and for doubtful published values."""
     if scored:
-        yield from _grouped(
+        yield from _group_reasons(
             (column, entry.reason) for column, entry in entries.items() if entry.value is None
         )
-    for text in _grouped(
+    for text in _group_reasons(
         (column, entry.published.note)
         for column, entry in entries.items()
         if entry.published and entry.published.note
     ):
         yield f"published {text}"
-    for text in _grouped(
+    for text in _group_reasons(
         (column, entry.published.sd_note)
         for column, entry in entries.items()
         if entry.published and entry.published.sd_note
@@ -424,7 +424,7 @@ def _reasons(entries: dict[str, Entry], scored: bool) -> Iterable[str]:
         yield f"published standard deviation of {text}"
 
 
-def _grouped(reasons: Iterable[tuple[str, str]]) -> list[str]:
+def _group_reasons(reasons: Iterable[tuple[str, str]]) -> list[str]:
     """Make lines such as "A, B: reason", with one line for all columns that share a reason."""
     columns: dict[str, list[str]] = {}
     for column, reason in reasons:

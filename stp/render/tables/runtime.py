@@ -8,7 +8,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from stp.collect.connection import opened
+from stp.collect.connection import open_results_store
 from stp.page.data_origin import origin
 from stp.page.digits import csv_value, digits
 from stp.page.files import write_all
@@ -62,7 +62,7 @@ def render_runtime(database: Path, out: Path) -> None:
 
 
 def _read(database: Path) -> list[Row]:
-    with opened(database, "a results store with the table runtime") as connection:
+    with open_results_store(database, "a results store with the table runtime") as connection:
         answer = connection.execute(SQL)
         names = [column[0] for column in answer.description]
         return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]

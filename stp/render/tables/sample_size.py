@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from stp.collect.conventions import convention_of
-from stp.collect.sensitivity import looked
+from stp.collect.sensitivity import read_distance_features
 from stp.metrics import frechet
 from stp.metrics.set_distance import SetDistance
 from stp.page.figure_style import TEXT_WIDTH, new_figure, origin_note, paper_size, save, styles
@@ -77,7 +77,7 @@ def sizes_of(plan: Manifest) -> list[Sizes]:
             metric = convention_of(cell, convention)
             if not isinstance(metric, SetDistance):
                 continue
-            real = looked(cell, convention).pair.observed
+            real = read_distance_features(cell, convention).pair.observed
             sizes = [len(real) // share for share in SHARES if len(real) // share >= 2]
             if not sizes or not np.isfinite(real).all():
                 continue
@@ -97,7 +97,7 @@ def too_few(cell: Cell, convention: str) -> str:
     metric = convention_of(cell, convention)
     if not isinstance(metric, SetDistance) or metric.distance is not frechet.distance:
         return ""
-    clips, features = looked(cell, convention).pair.observed.shape
+    clips, features = read_distance_features(cell, convention).pair.observed.shape
     if clips > features:
         return ""
     return f"{clips} clips cannot fill a covariance of {features} x {features}: it is singular"

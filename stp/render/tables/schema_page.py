@@ -138,7 +138,7 @@ def page() -> str:
     """Make the page of all tables, views and columns of a results store, as Markdown."""
     lines = [_HEAD, "## Ten questions", ""]
     for question, about, sql in QUESTIONS:
-        lines += [*_wrapped(f"**{question}** {about}"), "", "```sql", sql, "```", ""]
+        lines += [*_wrap_paragraph(f"**{question}** {about}"), "", "```sql", sql, "```", ""]
     lines += [_TAIL]
     defined: dict[tuple[str, str], str] = {}
     with duckdb.connect() as database:
@@ -155,7 +155,7 @@ def page() -> str:
             lines += _section(rows.view.name, rows.view.comment, rows.view.columns, defined)
         for view in VIEWS:
             lines += _view_section(database, view, defined)
-        lines += ["## Views of suites", "", *_wrapped(_SUITES), ""]
+        lines += ["## Views of suites", "", *_wrap_paragraph(_SUITES), ""]
         for suite, title, views in _suite_views():
             lines += [f"{title} (`config/suites/{suite}/views/`):", ""]
             lines += ["| view | contents | columns |", "|---|---|---|"]
@@ -164,7 +164,7 @@ def page() -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _wrapped(paragraph: str) -> list[str]:
+def _wrap_paragraph(paragraph: str) -> list[str]:
     return textwrap.wrap(paragraph, 100, break_long_words=False, break_on_hyphens=False)
 
 

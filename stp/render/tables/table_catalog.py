@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from stp.collect.connection import opened
+from stp.collect.connection import open_results_store
 from stp.core.errors import FileError, StpError, nearest
 from stp.core.exit_codes import NothingFoundError
 from stp.page.commands import table_command
@@ -23,7 +23,7 @@ from stp.plan.column import Column
 from stp.plan.manifest import Cell, Manifest, load_manifest, title_of
 from stp.plan.suite import FINDINGS, OF_ALL, NamedTable, SuiteTable, ViewTable, read_suites
 from stp.render.tables import view_table
-from stp.render.tables.by_name import imported, render
+from stp.render.tables.by_name import import_table, render
 from stp.render.tables.paper_table import PaperTable, demand_complete, make, read_scores
 from stp.render.tables.table_layout import grid
 from stp.render.tables.tidy import HEADER, Field, tidy_rows
@@ -102,7 +102,7 @@ def listing(database: Path) -> list[tuple[str, ...]]:
     lines: list[tuple[str, ...]] = []
     for name, table in tables().items():
         exists = _is_there(name, table, database)
-        command = f"stp table {name}" if exists else _made_by(name, database)
+        command = f"stp table {name}" if exists else _command_to_make(name, database)
         exists_text = "yes" if exists else "no"
         lines.append(
             (name, table.suite, table.about.printed, table.about.about, exists_text, command)
@@ -132,7 +132,7 @@ def listing_grid(database: Path) -> Grid:
         ],
         legend=[
             "To show a table: `stp table NAME`",
-            f"To make a table, if the scale has its inputs: `{_made_by('NAME', database)}`",
+            f"To make a table, if the scale has its inputs: `{_command_to_make('NAME', database)}`",
         ],
     )
 
@@ -166,7 +166,7 @@ def file_of(name: str, database: Path, ending: str) -> Path:
     """
     path = database.parent / "tables" / f"{name}{ending}"
     if not path.is_file():
-        raise FileError(path, "missing", remedy=f"make it: {_made_by(name, database)}")
+        raise FileError(path, "missing", remedy=f"make it: {_command_to_make(name, database)}")
     return path
 
 
@@ -208,8 +208,8 @@ def of_scores(
         raise FileError(
             path,
             f"the dimension {name} has not been collected",
-            remedy=f"make the table: {_made_by(name, database)}; or `stp render --partial` for "
-            "the cells that are finished",
+            remedy=f"make the table: {_command_to_make(name, database)}; or `stp render --partial` "
+            "for the cells that are finished",
         )
     full_plan = load_manifest(path)
     words = [word for word in (selection.cell or "").split("/") if word]
@@ -258,7 +258,7 @@ def of_store(name: str, database: Path) -> Grid:
         return view_table.grid(view_table.read(database, name, layout.pages), layout, name)
     if name in of_findings():
         return findings.grid(findings.judge(database, questions_of(name).values()), name)
-    page: Grid = imported(name).page(database)
+    page: Grid = import_table(name).page(database)
     return page
 
 
@@ -332,11 +332,11 @@ def _is_there(name: str, table: KnownTable, database: Path) -> bool:
 
 def _suites(database: Path) -> set[str]:
     """Titles of the suites with results in a results store."""
-    with opened(database, "a results store") as connection:
+    with open_results_store(database, "a results store") as connection:
         return {title for (title,) in connection.execute("SELECT title FROM suites").fetchall()}
 
 
-def _made_by(name: str, database: Path) -> str:
+def _command_to_make(name: str, database: Path) -> str:
     """Command that makes a table, at the scale of the store's folder or else of the last run."""
     scale = database.resolve().parent.name
     if not (CONFIG_FOLDER / f"{scale}.yaml").is_file():
@@ -393,7 +393,7 @@ def _columns_kept(plan: Manifest, table: str, metric: str | None) -> Manifest:
 def _is_metric(word: str, column: Column) -> bool:
     convention = column.convention
     metric = convention.partition(".")[0]
-    names = (column.name, column.heading, column.shown, convention, metric)
+    names = (column.name, column.heading, column.label, convention, metric)
     return word.casefold() in (name.casefold() for name in names)
 
 

@@ -10,7 +10,7 @@ from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Manifest
 from stp.render.direction import Direction, heading
 from stp.render.tables.best_rows import Standing, Standings
-from stp.render.tables.leads import Leads, chosen_leads
+from stp.render.tables.leads import Leads, select_leads
 from stp.render.tables.people import sections as people_sections
 from stp.render.tables.rows import Entry, Row
 from stp.score.jackknife import FEWEST_CLUSTERS
@@ -138,7 +138,7 @@ def _section(
     }
     shared = {k: v[0] for k, v in of_all.items() if len(v) == 1 and k != "seeds"}
     varying = {name: texts for name, texts in varying_texts.items() if name not in shared}
-    notes, marks = _numbered([row.notes for row in rows])
+    notes, marks = _number_notes([row.notes for row in rows])
     printed = _with_clips(manifest, rows, columns)
     intervals = [c for c in columns if any(r.counted and _interval(r.entries.get(c)) for r in rows)]
     lines: list[list[str | Item]] = []
@@ -161,12 +161,12 @@ def _section(
         columns=["model", *varying, *headings],
         rows=lines,
         numeric=[False, *(name in ("seeds", "n") for name in varying), *[True] * len(headings)],
-        intro=[*_counted(rows), *([shared_text] if shared else [])],
-        notes=[*notes, *_without_interval(rows), *_untested(ranked)],
+        intro=[*_count_notes(rows), *([shared_text] if shared else [])],
+        notes=[*notes, *_without_interval(rows), *_untested_notes(ranked)],
     )
 
 
-def _counted(rows: list[Row]) -> Iterable[str]:
+def _count_notes(rows: list[Row]) -> Iterable[str]:
     for scenarios, people, episodes in dict.fromkeys(row.counted for row in rows if row.counted):
         few = f", and an interval needs {FEWEST_CLUSTERS} of them"
         yield (
@@ -202,7 +202,7 @@ def _without_interval(rows: list[Row]) -> Iterable[str]:
         yield f"No 95 % interval: {', '.join(columns)}: {reason}"
 
 
-def _numbered(notes: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+def _number_notes(notes: list[list[str]]) -> tuple[list[str], list[list[str]]]:
     """Number the notes of rows; notes that all rows share get no number.
 
     Returns:
@@ -264,7 +264,7 @@ def _item(entry: Entry | None, standing: Standing | None, *, clips: bool) -> Ite
     )
 
 
-def _untested(ranked: Sequence[dict[str, Standing]]) -> Iterable[str]:
+def _untested_notes(ranked: Sequence[dict[str, Standing]]) -> Iterable[str]:
     reasons: dict[str, list[str]] = {}
     for standing_of in ranked:
         for column, standing in standing_of.items():
@@ -292,7 +292,7 @@ def _lead_sections(manifest: Manifest, dataset: str, leads: Leads) -> Iterable[S
                 of_column = values.setdefault(column, {})
                 of_column |= {} if entry.value is None else {lead: None}
     for column, available in values.items():
-        chosen = chosen_leads(list(available))
+        chosen = select_leads(list(available))
         if chosen:
             yield _lead_section(manifest, dataset, column, leads, numbers, chosen)
 

@@ -9,7 +9,7 @@ from stp.collect.query import ask
 from stp.collect.schema import CellRow
 from stp.page.grid import Grid, Item, Section, section_of_records
 from stp.plan.setting import ROBUSTNESS
-from stp.render.tables.cell_page import made_of
+from stp.render.tables.cell_page import artefacts_section
 
 FEW = 3
 """Maximum number of values that are listed with their artefacts."""
@@ -55,7 +55,7 @@ def _values(matches: Sequence[trace.Match], notes: list[str]) -> Section:
             "what": match.kind,
             "dimension": match.dimension or "",
             "model": match.model or "",
-            "tested on": _tested(match),
+            "tested on": _test_label(match),
             "setting": match.setting or "",
             "seed": "" if match.seed is None else str(match.seed),
             "of": match.convention or match.metric or "",
@@ -80,7 +80,7 @@ def _values(matches: Sequence[trace.Match], notes: list[str]) -> Section:
     return section_of_records("", records, ("seed", "lead", "value"), notes=notes)
 
 
-def _tested(match: trace.Match) -> str:
+def _test_label(match: trace.Match) -> str:
     tested, trained = match.tested_on or "", match.trained_on
     text = tested if trained in (None, tested) else f"{trained} -> {tested}"
     return text if match.subset in (None, "test", ROBUSTNESS) else f"{text} {match.subset}"
@@ -110,7 +110,7 @@ def _source(database: Path, scores: Sequence[str]) -> Section:
         [*scores, *scores],
     )
     named = " and ".join(scores)
-    section = made_of(database, lineage(database, cells), f"Scores {named} are made of")
+    section = artefacts_section(database, lineage(database, cells), f"Scores {named} are made of")
     section.notes.extend(dict.fromkeys(cell.accepted for cell in cells if cell.accepted))
     section.notes.append(f"All details: `stp trace {scores[0]}`")
     return section

@@ -99,7 +99,10 @@ def _sensitivity(plan: Manifest, title: str, of_dataset: OfDataset) -> Section:
         values = ["–" if v is None else f"{v:.4g}" for v in ends]
         kind = "time" if is_temporal(curve) else "space"
         rows.append([plan.names.models[curve.distortion], kind, correlation, *values, curve.why])
-    notes = [_seen(plan, of_dataset, temporal=True), _seen(plan, of_dataset, temporal=False)]
+    notes = [
+        _distortion_text(plan, of_dataset, temporal=True),
+        _distortion_text(plan, of_dataset, temporal=False),
+    ]
     if of_dataset.seconds is not None:
         notes.append(
             f"cost: its network took {of_dataset.seconds:.2g} s per clip on the machine that ran it"
@@ -113,7 +116,7 @@ def _sensitivity(plan: Manifest, title: str, of_dataset: OfDataset) -> Section:
     )
 
 
-def _seen(plan: Manifest, of_dataset: OfDataset, *, temporal: bool) -> str:
+def _distortion_text(plan: Manifest, of_dataset: OfDataset, *, temporal: bool) -> str:
     """Describe how many distortions of a kind a metric follows, and which ones it misses."""
     number = sum(is_temporal(curve) == temporal for curve in of_dataset.curves)
     if not number:

@@ -64,7 +64,7 @@ ORDER BY side, part, tested, metric, model, against;
 """
 
 
-def judged(query: str) -> str:
+def verdict_query(query: str) -> str:
     """Wrap the query for a finding's evidence in the SQL that derives the verdict.
 
     The query has a row for each comparison of two values, and these columns:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from stp.collect.connection import opened
+from stp.collect.connection import open_results_store
 from stp.core.errors import ConfigurationError
 from stp.page.digits import digits, number
 from stp.page.files import write_all
@@ -86,7 +86,7 @@ def read(database: Path, view: str, pages: str = "") -> ViewRows:
     Raises:
         StpError: the store is missing or lacks the view, or the condition is not valid SQL.
     """
-    with opened(database, f"a results store with the view {view}") as connection:
+    with open_results_store(database, f"a results store with the view {view}") as connection:
         rows = connection.execute(
             f"SELECT *, coalesce({pages or 'true'}, false) FROM {view} ORDER BY ALL"
         ).fetchall()

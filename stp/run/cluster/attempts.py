@@ -260,7 +260,9 @@ def _why_vanished(attempt: RecordedAttempt, now: AttemptProgress) -> tuple[str, 
 
 
 @contextlib.contextmanager
-def recorded(state: Path, gpus: int, why_stopped: Callable[[], str | None]) -> Iterator[Attempt]:
+def record_attempt(
+    state: Path, gpus: int, why_stopped: Callable[[], str | None]
+) -> Iterator[Attempt]:
     """Context manager: record an attempt and its end, including errors and signals.
 
     Args:

@@ -112,7 +112,7 @@ def record(plan: Plan, members: Iterable[SubmittedJob], ended: FailedSubmission)
     """
     unfinished: list[tuple[Artefact, str]] = []
     for member in members:
-        artefacts_of_job = _made_by(plan, member)
+        artefacts_of_job = _missing_artefacts(plan, member)
         if any(_has_begun(plan, artefact, member, ended) for artefact, _ in artefacts_of_job):
             return []
         unfinished += artefacts_of_job
@@ -126,7 +126,7 @@ def record(plan: Plan, members: Iterable[SubmittedJob], ended: FailedSubmission)
     return [artefact for artefact, _ in unfinished]
 
 
-def _made_by(plan: Plan, member: SubmittedJob) -> list[tuple[Artefact, str]]:
+def _missing_artefacts(plan: Plan, member: SubmittedJob) -> list[tuple[Artefact, str]]:
     """Artefacts that a failed job did not make, each with a description of the job.
 
     If the job fetches raw files, these are the artefacts that need the files.

@@ -73,7 +73,7 @@ def run_ranks(core: str, job: Job, ranks: int, audit: ReadAudit) -> Json:
         "audit": audit.as_json(),
     }
     write_text(folder / "work.json", json.dumps(work))
-    with _started(folder, ranks) as processes:
+    with _start_processes(folder, ranks) as processes:
         while any(process.poll() is None for process in processes):
             time.sleep(POLL_SECONDS)
             _forward_report(folder / "report.json", job)
@@ -97,7 +97,7 @@ def run_ranks(core: str, job: Job, ranks: int, audit: ReadAudit) -> Json:
 
 
 @contextlib.contextmanager
-def _started(folder: Path, ranks: int) -> Iterator[list[subprocess.Popen[bytes]]]:
+def _start_processes(folder: Path, ranks: int) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Context manager: start the processes, and end all of them finally."""
     command = [sys.executable, "-m", "stp.run.cluster.launch", str(folder / "work.json")]
     if slurm.job_id():

@@ -107,7 +107,7 @@ class JobResources:
     def of_fetch(self, lock: str) -> Json:
         """The resources of the job that fetches raw files."""
         cost = self.costs.of_raw(self.plan.raw_of(lock))
-        return self.asked_for(cost, "fetch")
+        return self.request_for(cost, "fetch")
 
     def of_profile(self, threads: int) -> Json:
         """The resources of the job that measures a network, the same as for a small training run.
@@ -117,7 +117,7 @@ class JobResources:
         """
         gpus = min(1, int(self.plan.config.scale.runtime.get("gpus", 0)))
         cost = Cost(gpus, threads, PROFILE_MB, PROFILE_SECONDS, 0, 0, "measures for some minutes")
-        return self.asked_for(cost, "train")
+        return self.request_for(cost, "train")
 
     def _request(self, artefact: Artefact, attempt: int) -> Json:
         cost = self.costs.of(artefact)
@@ -129,7 +129,7 @@ class JobResources:
                 attempts.settle_vanished(state)
             times_out_of_memory = attempts.count(state, attempts.OUT_OF_MEMORY)
             times_out_of_time = attempts.count(state, attempts.TIME_LIMIT)
-        request = self.asked_for(cost, artefact.stage, times_out_of_memory, times_out_of_time)
+        request = self.request_for(cost, artefact.stage, times_out_of_memory, times_out_of_time)
         ranks = self.plan.ranks(artefact)
         if ranks > 1:
             nodes = math.ceil(cost.gpus / self.site.gpu.per_node) or 1
@@ -150,7 +150,7 @@ class JobResources:
                 row[name] = max(value, row.get(name, value))
         return list(rows.values())
 
-    def asked_for(
+    def request_for(
         self, cost: Cost, stage: str, times_out_of_memory: int = 0, times_out_of_time: int = 0
     ) -> Json:
         site, nodes = self.site, self.site.nodes(cost.gpus)

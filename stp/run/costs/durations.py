@@ -70,7 +70,7 @@ class Durations:
                 by_kind.setdefault(key, []).append(row["work"] / row["seconds"])
         return {key: (median(rates), len(rates)) for key, rates in by_kind.items()}
 
-    def left(self, waiting: Iterable[tuple[str, float]], since: float) -> float | None:
+    def seconds_left(self, waiting: Iterable[tuple[str, float]], since: float) -> float | None:
         """Estimate the time in seconds until all unfinished jobs are done.
 
         Each kind of job is assumed to take its mean duration so far, or that of its stage.

@@ -211,7 +211,7 @@ class Costs:
         self._known: dict[str, Cost] = {}
 
     @cached_property
-    def _measured(self) -> dict[tuple[str, int, int], tuple[float, int]]:
+    def _measured_rates(self) -> dict[tuple[str, int, int], tuple[float, int]]:
         return Durations(self.plan.store / "state" / "durations.jsonl").rates()
 
     @cached_property
@@ -236,7 +236,7 @@ class Costs:
             self._known[raw.lock] = Cost(
                 gpus=0,
                 threads=1,
-                memory_mb=self._rounded(self.constants.memory_mb.python),
+                memory_mb=self._memory_to_request(self.constants.memory_mb.python),
                 seconds=self.constants.start_s.fetch + work.amount / rate,
                 bytes=round(work.bytes),
                 files=self.constants.files.fetch,
@@ -249,7 +249,7 @@ class Costs:
         return Cost(
             gpus=0,
             threads=1,
-            memory_mb=self._rounded(self.constants.memory_mb.python),
+            memory_mb=self._memory_to_request(self.constants.memory_mb.python),
             seconds=self.constants.start_s.table,
             bytes=0,
             files=self.constants.files.table,
@@ -292,7 +292,7 @@ class Costs:
         start += self.constants.start_s.predict if artefact.is_rollout else 0
         start += self.constants.start_s.gpu if gpus else 0
         reading = work.reading_mb / self.constants.rates.read_mb
-        measured = self._measured.get((artefact.work, gpus, threads))
+        measured = self._measured_rates.get((artefact.work, gpus, threads))
         if measured:
             rate, jobs = measured
             basis = MEASURED.format(kind=artefact.work, jobs=jobs)
@@ -344,7 +344,7 @@ class Costs:
                 )
             else:
                 megabytes += memory.score + 20 * work.batch_mb
-            return self._rounded(megabytes)
+            return self._memory_to_request(megabytes)
         megabytes = memory.torch + 2 * work.batch_mb / ranks
         megabytes += memory.gpu if gpus else work.activations_mb / ranks
         if artefact.forecast is not None:
@@ -361,8 +361,8 @@ class Costs:
             megabytes += memory.fit
         if ranks > 1:  # ranks compute, and another process waits
             megabytes = memory.torch + megabytes * ranks
-        return self._rounded(megabytes)
+        return self._memory_to_request(megabytes)
 
-    def _rounded(self, megabytes: float) -> int:
+    def _memory_to_request(self, megabytes: float) -> int:
         total = MEMORY_HEADROOM * (self.constants.memory_mb.snakemake + megabytes)
         return max(LEAST_MB, ROUND_MB * math.ceil(total / ROUND_MB))

@@ -167,13 +167,13 @@ class Facts:
         dataset, options = self.plan.config.datasets[data.recipe["dataset"]], data.recipe["options"]
         frames = self.counted(data).get("frames", dataset.counts.frames)
         if frames is not None:
-            return frames * stored_mb(dataset)
+            return frames * stored_frame_mb(dataset)
         clips = self.clips(data).value
         stored = [s for s in SPLITS if not (dataset.virtual_clips and s == "train")]
         span = options.get("span") or dataset.context + dataset.horizon
-        return sum(clips[split] for split in stored) * span * stored_mb(dataset)
+        return sum(clips[split] for split in stored) * span * stored_frame_mb(dataset)
 
 
-def stored_mb(dataset: Dataset) -> float:
+def stored_frame_mb(dataset: Dataset) -> float:
     """Size of a prepared frame in MB: one byte per value for video, else four bytes."""
     return math.prod(dataset.shape) * (1 if dataset.units == "1" else FLOAT) / MB

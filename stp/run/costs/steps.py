@@ -58,7 +58,7 @@ class Steps:
             durations of a training step, a validation and a forecast of this network; None if they
             were not measured, or the job has no network.
         """
-        training = trained(artefact)
+        training = find_training(artefact)
         return None if training is None else self._known.get(self._key(training))
 
     def add(self, training: Artefact, step: Step) -> None:
@@ -103,7 +103,7 @@ class Steps:
         )
 
 
-def trained(artefact: Artefact) -> Artefact | None:
+def find_training(artefact: Artefact) -> Artefact | None:
     """The trained network that an artefact is, or was made with; None for other artefacts."""
     if artefact.kind.is_light:
         return None
@@ -125,7 +125,7 @@ def device_of(plan: Plan, training: Artefact) -> str:
     return "cuda" if plan.gpus(training) else device
 
 
-def unmeasured(plan: Plan, folders: set[str] | None = None) -> Iterator[Artefact]:
+def unmeasured_trainings(plan: Plan, folders: set[str] | None = None) -> Iterator[Artefact]:
     """Yield one training run of each network whose speed neither a job nor a measurement shows.
 
     Args:
@@ -135,7 +135,7 @@ def unmeasured(plan: Plan, folders: set[str] | None = None) -> Iterator[Artefact
     rates = Durations(plan.store / "state" / "durations.jsonl").rates()
     steps, yielded = Steps(plan), set()
     for folder, artefact in plan.artefacts.items():
-        training = trained(artefact)
+        training = find_training(artefact)
         is_done = (plan.store / artefact.receipt).exists()
         if training is None or is_done or (folders is not None and folder not in folders):
             continue

@@ -15,7 +15,7 @@ from stp.options.train import TrainOptions
 from stp.plan.artefacts import Artefact, Raw
 from stp.plan.cells import Plan
 from stp.plan.model import Size
-from stp.run.costs.facts import FLOAT, MB, Facts, stored_mb
+from stp.run.costs.facts import FLOAT, MB, Facts, stored_frame_mb
 
 TRAINING = 3
 """Work of a training step in forecasts: one for the forward pass, two for the backward pass."""
@@ -122,12 +122,12 @@ class Workload:
         rate = "generate_mb" if raw.declared.generator else "download_mb"
         own_paths = _paths(raw)
         # Files of several releases together, as of a multi-model mean, are stored once.
-        shared = {path for paths in self._declared if paths < own_paths for path in paths}
+        shared = {path for paths in self._release_paths if paths < own_paths for path in paths}
         stored_bytes = 0.0 if own_paths and own_paths <= shared else raw_mb * MB
         return Work(rate, raw_mb, bytes=stored_bytes, unknown=unknown)
 
     @cached_property
-    def _declared(self) -> set[frozenset[str]]:
+    def _release_paths(self) -> set[frozenset[str]]:
         """Paths of the raw files of each release that the plan reads."""
         read = (
             value for artefact in self.plan.artefacts.values() for value in artefact.inputs.values()
@@ -191,7 +191,7 @@ class Workload:
         return Work(
             "gpu_gmacs" if self.plan.gpus(artefact) else "cpu_gmacs",
             gmacs * (TRAINING * trained_clips + validated),
-            reading_mb=0.0 if dataset.virtual_clips else frames * stored_mb(dataset),
+            reading_mb=0.0 if dataset.virtual_clips else frames * stored_frame_mb(dataset),
             bytes=size.parameters * FLOAT * (1 + len(train.get("snapshots", ()))),
             batch_mb=batch * clip_mb,
             weights_mb=size.parameters * FLOAT / MB,

@@ -109,7 +109,7 @@ def see(frames: np.ndarray, colours: Sequence[str]) -> Seen:
         frames: RGB frames, (T, 3, H, W) in 0..1.
         colours: possible colours, keys of `COLOURS`.
     """
-    cover = covered(frames, colours)
+    cover = colour_coverage(frames, colours)
     blobs: list[list[Blob]] = [[] for _ in frames]
     for colour in colours:
         for t, blob in _blobs(colour, cover[colour]):
@@ -117,7 +117,7 @@ def see(frames: np.ndarray, colours: Sequence[str]) -> Seen:
     return Seen(cover, blobs)
 
 
-def covered(frames: np.ndarray, colours: Sequence[str]) -> dict[str, np.ndarray]:
+def colour_coverage(frames: np.ndarray, colours: Sequence[str]) -> dict[str, np.ndarray]:
     """The share of each pixel that each colour covers, in 0..1, by colour, (T, H, W) each.
 
     Args:

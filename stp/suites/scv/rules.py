@@ -300,7 +300,7 @@ brawl = Game((*ARMIES, "yellow"), _brawl)
 road_trip = Game((*TEAMS, "medivac", "beacon"), _road_trip)
 
 
-def kept(game: Game, predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
+def share_of_kept_rules(game: Game, predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
     """The share of the rules of a game that each video keeps.
 
     Args:

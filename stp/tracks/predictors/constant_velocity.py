@@ -7,7 +7,7 @@ import numpy as np
 from stp.tracks.densities import Mixture
 from stp.tracks.obstacles import Obstacles
 from stp.tracks.scenarios import Scenarios
-from stp.tracks.velocity import Mode, filtered
+from stp.tracks.velocity import Mode, filtered_velocity
 
 SEARCH: dict[str, tuple[float, float]] = {}
 """Empty: nothing is calibrated."""
@@ -48,7 +48,7 @@ def predict(
         positions, (S, N, steps, 2), metres; NaN for absent people. With an uncertainty and without
         jitter, a Gaussian for each person and step, whose variance grows linearly.
     """
-    velocity = filtered(scenarios.observed, scenarios.dt, parameters.velocity)
+    velocity = filtered_velocity(scenarios.observed, scenarios.dt, parameters.velocity)
     ahead = np.arange(1, steps + 1)[:, None] * scenarios.dt
     path = scenarios.observed[:, :, -1:] + velocity[:, :, None] * ahead
     if jitter is not None:

@@ -28,7 +28,7 @@ from stp.tracks import noise
 from stp.tracks.densities import Mixture
 from stp.tracks.obstacles import Obstacles
 from stp.tracks.scenarios import Scenarios
-from stp.tracks.velocity import filtered
+from stp.tracks.velocity import filtered_velocity
 
 Rows = Mapping[str, Tensor]
 """Tensors whose first axis is people."""
@@ -185,7 +185,7 @@ class Objective:
         """
         return tensors(scenarios, self.parameters.radius)
 
-    def varied(self, rows: Rows, random: np.random.Generator) -> Rows:
+    def augment(self, rows: Rows, random: np.random.Generator) -> Rows:
         """Mirror left and right for about half of the people, at random, to augment training data.
 
         Nothing changes if the option ``mirrored`` is off.
@@ -258,7 +258,7 @@ def tensors(scenarios: Scenarios, radius: float) -> dict[str, Tensor]:
     """
     present = scenarios.present
     velocities = np.diff(scenarios.observed, axis=2) / scenarios.dt
-    wanted = filtered(scenarios.observed, scenarios.dt)
+    wanted = filtered_velocity(scenarios.observed, scenarios.dt)
     last = scenarios.observed[:, :, -1]
     apart, relative = last[:, None] - last[:, :, None], wanted[:, None] - wanted[:, :, None]
     own = np.eye(present.shape[1], dtype=bool)
@@ -375,7 +375,7 @@ def predict(
 
 def _frame(scenarios: Scenarios) -> np.ndarray:
     """Axes of all people, (P, 2, 2); see `axes`."""
-    return axes(filtered(scenarios.observed, scenarios.dt)[scenarios.present])
+    return axes(filtered_velocity(scenarios.observed, scenarios.dt)[scenarios.present])
 
 
 @torch.inference_mode()

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from stp.render.figures.leads import about_printed
 from stp.render.figures.panels import in_words, panels, point
-from stp.render.figures.reading import Scores, by_lead, printed_by_lead, printed_name
+from stp.render.figures.reading import Scores, by_lead, printed_name, published_by_lead
 from stp.render.tables.rows import Entry
 
 FIGURE = {
@@ -69,7 +69,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
                 panel.plot([mean], [heights[model]], label=model, **point(scores.styles[model]))
             else:
                 without[model] = None
-        for name, at in printed_by_lead(scores, case, column).items():
+        for name, at in published_by_lead(scores, case, column).items():
             ours = named.get(name, "")
             if ours in values and common <= set(at):
                 is_printed = True

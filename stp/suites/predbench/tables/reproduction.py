@@ -203,7 +203,7 @@ def _csv(plan: Manifest, tables: list[ReproducedTable]) -> str:
                         table.dataset,
                         model,
                         column.name,
-                        column.shown,
+                        column.label,
                         number(column.factor),
                         value.original.value,
                         value.published.value,
@@ -291,8 +291,8 @@ def _items(plan: Manifest, values: Sequence[Value]) -> list[list[Item]]:
     direction = Direction.of(plan, values[0].column.convention)
     texts_of_ours = ["–" if v.ours is None else f"{v.ours:#.5g}".removesuffix(".") for v in values]
     ranks = zip(
-        _ranks([_trusted(value.original) for value in values], direction),
-        _ranks([_trusted(value.published) for value in values], direction),
+        _ranks([_trusted_value(value.original) for value in values], direction),
+        _ranks([_trusted_value(value.published) for value in values], direction),
         # Values that round to the same printed figure are equal.
         _ranks([None if text == "–" else float(text) for text in texts_of_ours], direction),
         strict=True,
@@ -308,13 +308,13 @@ def _items(plan: Manifest, values: Sequence[Value]) -> list[list[Item]]:
     return items
 
 
-def _trusted(printed: PublishedValue) -> float | None:
+def _trusted_value(printed: PublishedValue) -> float | None:
     return None if printed.note else printed.value
 
 
 def _ranks(values: list[float | None], direction: Direction) -> list[int]:
     """Ranks of values: 1 for the best, 2 for the second best, else 0; all 0 if none differ."""
-    if not direction.known:
+    if not direction.is_known:
         return [0] * len(values)
     losses = [None if value is None else direction.loss(value) for value in values]
     best = sorted({loss for loss in losses if loss is not None})[:2]
@@ -340,7 +340,7 @@ def _section_notes(plan: Manifest, table: ReproducedTable) -> Iterable[str]:
     for value in next(iter(table.models.values())):
         column = value.column
         description = plan.conventions[column.convention].description
-        text = f"{column.name}: `{column.shown}`"
+        text = f"{column.name}: `{column.label}`"
         text += f" times {column.factor:g}" if column.factor != 1 else ""
         text += f", {column.unit}" if column.unit else ""
         text += f"; {description}" if description else ""

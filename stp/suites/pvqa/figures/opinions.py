@@ -66,17 +66,19 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     figure, panel_axes = panels(6, 2.2, extra=0.1)
     with _views(scores) as ask:
         for axes, panel in zip(
-            panel_axes, (_spread, _halves, _features, _errors, _reversed, _time), strict=True
+            panel_axes,
+            (_spread, _halves, _features, _errors, _draw_reversed_pairs, _time),
+            strict=True,
         ):
             missing = panel(axes, scores, ask)
             if missing:
                 axes.text(0.5, 0.5, missing, ha="center", va="center", transform=axes.transAxes)
                 axes.set_xticks([])
                 axes.set_yticks([])
-    return figure, ["numbers in parentheses: figures of the paper", *_printed_pair(scores)]
+    return figure, ["numbers in parentheses: figures of the paper", *_published_pair_note(scores)]
 
 
-def _printed_pair(scores: Scores) -> list[str]:
+def _published_pair_note(scores: Scores) -> list[str]:
     printed: dict[str, list[str]] = {}
     for value in scores.published:
         if value.dimension == REVERSED_PAIR:
@@ -182,7 +184,7 @@ def _plain(scores: Scores) -> dict[str, Line]:
     }
 
 
-def _measured(scores: Scores) -> list[tuple[str, str, Line]]:
+def _network_measures(scores: Scores) -> list[tuple[str, str, Line]]:
     """Network, features and line of each measure that is made of one of `FEATURES`."""
     measures = []
     for model, line in _plain(scores).items():
@@ -197,7 +199,7 @@ def _measured(scores: Scores) -> list[tuple[str, str, Line]]:
 
 def _features(axes: Axes, scores: Scores, ask: Ask) -> str:
     axes.set_title("features (7)")
-    measures = _measured(scores)
+    measures = _network_measures(scores)
     networks = sorted({network for network, _, _ in measures})
     if not networks:
         return "no measure of MCS, RFD or SSA"
@@ -242,7 +244,7 @@ def _errors(axes: Axes, scores: Scores, ask: Ask) -> str:
     return ""
 
 
-def _reversed(axes: Axes, scores: Scores, ask: Ask) -> str:
+def _draw_reversed_pairs(axes: Axes, scores: Scores, ask: Ask) -> str:
     axes.set_title("pairs that are ranked the other way (9)")
     rows = ask(
         "SELECT model, reversed FROM {suite}_reversals WHERE family = 'stochastic' "

@@ -3,7 +3,7 @@
 import numpy as np
 
 from stp.metrics.metric import Metric
-from stp.suites.scv.rules import GAMES, NO_VALUE, GameName, kept
+from stp.suites.scv.rules import GAMES, NO_VALUE, GameName, share_of_kept_rules
 
 
 def scv_success(*, game: GameName) -> Metric:
@@ -15,7 +15,7 @@ def scv_success(*, game: GameName) -> Metric:
     rules = GAMES[game]
 
     def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        shares = kept(rules, predicted, observed)
+        shares = share_of_kept_rules(rules, predicted, observed)
         return np.where(np.isfinite(shares), shares == 1, shares)[:, None, None]
 
     return Metric(statistics, leads="pool", no_value=NO_VALUE, independent_leads=False, share=True)
@@ -30,6 +30,6 @@ def partial_success(*, game: GameName) -> Metric:
     rules = GAMES[game]
 
     def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        return kept(rules, predicted, observed)[:, None, None]
+        return share_of_kept_rules(rules, predicted, observed)[:, None, None]
 
     return scv_success(game=game)._replace(statistics=statistics)
