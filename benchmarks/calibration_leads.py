@@ -26,7 +26,7 @@ from stp.collect.cluster_sums import Clusters
 from stp.collect.direction import Direction
 from stp.collect.leave_one_out import LeftOut
 from stp.collect.pairwise_tests import Entrant, contest
-from stp.score.blocks import Blocks, few, sum_by_group
+from stp.score.blocks import Blocks, explain_too_few, sum_by_group
 from stp.score.bootstrap import intervals
 from stp.score.jackknife import FEWEST_CLUSTERS, leave_one_out_means
 
@@ -57,7 +57,7 @@ def main() -> None:
             rates = " | ".join(_shown(column) for column in zip(*made, strict=True))
             print(f"| {name} | {blocks} | {correlation} | {rates} |", flush=True)
         if blocks < FEWEST_CLUSTERS:
-            print(f"\n{name}: {few(blocks, FEWEST_CLUSTERS, lead)}")
+            print(f"\n{name}: {explain_too_few(blocks, FEWEST_CLUSTERS, lead)}")
 
 
 def _shown(right: tuple[bool | None, ...]) -> str:

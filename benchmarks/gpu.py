@@ -41,7 +41,7 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from stp.core.errors import StpError
-from stp.models.compute import Compute, settle
+from stp.models.compute import Compute, set_up_compute
 from stp.models.create import create
 from stp.options.train import TrainOptions
 from stp.plan.cells import Plan
@@ -263,7 +263,7 @@ class Network:
 
     def gradient(self, device: str, precision: str) -> tuple[float, Tensor]:
         """The loss, and all gradients as one vector on the CPU."""
-        with settle(device, 1, precision) as compute, DrawnOnCpu():
+        with set_up_compute(device, 1, precision) as compute, DrawnOnCpu():
             torch.manual_seed(0)
             model = create(self.recipe).to(compute.device).train()
             model.begin_epoch(0)
@@ -283,7 +283,7 @@ class Network:
         """Compile for the published batch, which takes long; steps are timed later."""
         begun = time.perf_counter()
         train = replace(self.train, compiled=True)
-        with settle(self.device, 1, train.precision) as compute:
+        with set_up_compute(self.device, 1, train.precision) as compute:
             for attempt in range(ATTEMPTS):
                 try:
                     self.compiled = self.fitting(compute, train, attempt)
@@ -298,7 +298,7 @@ class Network:
 
     def steps(self, precision: str, **changes: bool) -> Json:
         """Seconds of a training step, and the most memory that it takes."""
-        with settle(self.device, 1, precision) as compute:
+        with set_up_compute(self.device, 1, precision) as compute:
             batch, step = self.fitting(compute, replace(self.train, **changes))
             return {"batch": batch, "precision": precision, **self.timed(step)}
 
@@ -308,7 +308,7 @@ class Network:
             return {}
         batch, step = self.compiled
         self.compiled = None  # the memory of what follows is measured without it
-        with settle(self.device, 1, self.train.precision):
+        with set_up_compute(self.device, 1, self.train.precision):
             return {"batch": batch, "precision": self.train.precision, **self.timed(step)}
 
     def fitting(

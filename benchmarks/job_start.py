@@ -28,7 +28,7 @@ PLAN = (
 )
 IMPORT = (
     "from stp.run import runner; runner.imported('stp.predict.run'); "
-    "from stp.models.compute import settle; settle('cpu', 1, 'float32').__enter__()"
+    "from stp.models.compute import set_up_compute; set_up_compute('cpu', 1, 'float32').__enter__()"
 )
 IMPORT_AS_USUAL = (
     "import stp.run.runner, stp.predict.run, torch; torch.use_deterministic_algorithms(True)"

@@ -30,7 +30,7 @@ import torch
 from torch import nn
 
 from stp.core.file_identity import identify
-from stp.core.job import Job, silent
+from stp.core.job import Job, report_nothing
 from stp.datasets.pvqa import generator as pvqa
 from stp.features import videos
 from stp.metrics.networks.inception import Inception
@@ -39,7 +39,7 @@ from stp.metrics.networks.random_weights import draw
 from stp.metrics.networks.resnet import ResNet50
 from stp.metrics.networks.state import read_state
 from stp.metrics.networks.trunks import vgg_layers
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 from stp.opinions import regression
 from stp.opinions.prepared import open_database
 from stp.options.quality import COMPONENTS
@@ -110,7 +110,7 @@ def prepared(root: Path, count: int) -> Path:
     raw, out = root / "raw", root / "data"
     raw.mkdir()
     out.mkdir()
-    pvqa.generate(raw, {"folder": "pvqa", "videos": count}, silent)
+    pvqa.generate(raw, {"folder": "pvqa", "videos": count}, report_nothing)
     files = {
         str(path.relative_to(raw)): {name: identify(path)[name] for name in ("bytes", "sha256")}
         for path in sorted(raw.rglob("*.*"))
@@ -142,7 +142,7 @@ def look(root: Path, data: Path, network: str, weights: Path) -> None:
 def by_size(data: Path, network: str, weights: Path | None) -> dict[str, float]:
     """CPU seconds of one video, mean of up to three of each size; weights may be random."""
     taken: dict[str, list[float]] = {}
-    with settle("cpu", 1, "float32") as compute, torch.inference_mode():
+    with set_up_compute("cpu", 1, "float32") as compute, torch.inference_mode():
         state = read_state(weights) if weights else draw(PAPERS[network](), 0).state_dict()
         network_maps = open_feature_maps(network, state, compute.device)
         for video in open_database(data, CONTEXT).videos():

@@ -27,7 +27,7 @@ import torch
 import yaml
 from torch import Tensor, nn
 
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 from stp.train.factories import put_channels_last
 
 MODELS = [
@@ -56,7 +56,7 @@ def main() -> None:
     parser.add_argument("--options", type=json.loads, default={}, help="of the models, as JSON")
     parser.add_argument("--peak-of", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    with settle(options.device, 1, options.precision) as compute:
+    with set_up_compute(options.device, 1, options.precision) as compute:
         bench = Bench(options, compute)
         if options.peak_of:
             print(bench.own_peak(options.models[0], options.peak_of))

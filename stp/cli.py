@@ -18,7 +18,7 @@ from stp.page.plain_table import wrap_line
 from stp.page.safe_text import visible
 from stp.run.cluster.launch import SAVED
 from stp.run.cluster.signals import Terminated
-from stp.run.readable_traceback import readable, readable_import_error
+from stp.run.readable_traceback import format_traceback, readable_import_error
 from stp.verbs.app import app
 
 # isort: off
@@ -78,20 +78,20 @@ def _run_or_exit(run: Callable[[], Any]) -> None:
         print(f"stp: ended by {signal}", file=sys.stderr)
         sys.exit(143)
     except StpError as error:
-        _complain(error)
+        _exit_with_error(error)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
-        _complain(disk_error(error, "the system refused"))
+        _exit_with_error(disk_error(error, "the system refused"))
     except Exception as error:
         if import_error := readable_import_error(error):
-            _complain(import_error)
-        print(readable(error), file=sys.stderr, end="")
+            _exit_with_error(import_error)
+        print(format_traceback(error), file=sys.stderr, end="")
         sys.exit(exit_codes.ERROR)
 
 
-def _complain(error: StpError) -> NoReturn:
+def _exit_with_error(error: StpError) -> NoReturn:
     text = visible(exit_codes.message_of(error))  # a message may contain names of untrusted files
     if sys.stderr.isatty():
         width = shutil.get_terminal_size().columns

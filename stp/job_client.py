@@ -35,7 +35,7 @@ def hand_over_job() -> int | None:
         "arguments": sys.argv,
         "package": sys.modules["__main__"].__package__,  # help names the program by it
         "environment": dict(os.environ),
-        **place(),
+        **process_properties(),
     }
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         try:
@@ -63,7 +63,7 @@ def hand_over_job() -> int | None:
         return status[0] if status else KILLED
 
 
-def place() -> Json:
+def process_properties() -> Json:
     """Properties of this process, such as its environment variables, as JSON.
 
     The job server refuses the work of a process if its own properties differ, since a forked child

@@ -29,7 +29,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
-from stp.job_client import ADDRESS, SIZE, Json, place
+from stp.job_client import ADDRESS, SIZE, Json, process_properties
 
 NEEDED = {
     "torch": {"train", "predict", "features"},
@@ -131,7 +131,7 @@ def serve(address: str, configfile: Path) -> None:
                         children.add(child)
                     else:
                         listener.close()
-                        _become(request, files, connection)
+                        _run_request(request, files, connection)
                 for file in files:
                     os.close(file)
     for child in children:
@@ -140,7 +140,7 @@ def serve(address: str, configfile: Path) -> None:
 
 def _is_served(request: Json) -> bool:
     """Whether a child would behave like the requesting process; other threads are not forked."""
-    alike = all(request.get(key) == value for key, value in place().items())
+    alike = all(request.get(key) == value for key, value in process_properties().items())
     threads = [name.read_text().strip() for name in Path("/proc/self/task").glob("*/comm")]
     return alike and len([name for name in threads if name not in FORKED]) == 1
 
@@ -209,7 +209,7 @@ def _receive_request(connection: socket.socket) -> tuple[Json, list[int]]:
         return {}, list(files)
 
 
-def _become(request: Json, files: list[int], connection: socket.socket) -> NoReturn:
+def _run_request(request: Json, files: list[int], connection: socket.socket) -> NoReturn:
     """Adopt the arguments, environment and open files of the requesting process, and run the
     command.
     """

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import zarr
 
-from stp.core.disk import below, require_regular
+from stp.core.disk import require_regular, safe_join
 from stp.core.errors import StpError
 from stp.data.zarr_codecs import check_codecs
 from stp.external.scoring import evaluate
@@ -22,19 +22,19 @@ from stp.studies.answers import files_of_answers
 @pytest.mark.parametrize("name", ["", "/a", "..", "../a", "a/../../b", "a\nb"])
 def test_names_that_leave_a_folder_are_refused(tmp_path, name):
     with pytest.raises(StpError, match="archive: "):
-        below(tmp_path, name, "archive")
+        safe_join(tmp_path, name, "archive")
 
 
 def test_links_are_followed_unless_there_must_be_none(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "alias").symlink_to("real")
     for name in ("real", "real/a.txt", "not/there", "alias", "alias/a.txt"):
-        assert below(tmp_path, name, "archive") == tmp_path / name
+        assert safe_join(tmp_path, name, "archive") == tmp_path / name
     for name in ("real", "real/a.txt", "not/there"):
-        assert below(tmp_path, name, "archive", links=False) == tmp_path / name
+        assert safe_join(tmp_path, name, "archive", links=False) == tmp_path / name
     for name in ("alias", "alias/a.txt"):
         with pytest.raises(StpError, match=f"archive: {name} "):
-            below(tmp_path, name, "archive", links=False)
+            safe_join(tmp_path, name, "archive", links=False)
 
 
 def test_only_files_and_folders_are_read(tmp_path, monkeypatch):

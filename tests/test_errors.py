@@ -11,7 +11,7 @@ from stp.core.errors import (
     RawFileError,
     StpError,
     artefact_of,
-    nearest,
+    suggest_name,
 )
 
 FOLDER = Path("store/data/kth/0123456789abcdef")
@@ -42,9 +42,9 @@ def test_the_artefact_of_a_file_is_the_folder_that_a_fingerprint_names() -> None
 
 
 def test_the_name_that_was_meant_is_near_or_its_abbreviation() -> None:
-    assert nearest("epoch", ["epochs", "lr"]) == "did you mean epochs?"
-    assert nearest("learning_rate", ["epochs", "lr"]) == "did you mean lr?"
-    assert nearest("xyz", ["lr", "b"]) == "known: b, lr"
+    assert suggest_name("epoch", ["epochs", "lr"]) == "did you mean epochs?"
+    assert suggest_name("learning_rate", ["epochs", "lr"]) == "did you mean lr?"
+    assert suggest_name("xyz", ["lr", "b"]) == "known: b, lr"
     many = [f"name{n:02}" for n in range(32)]
-    assert nearest("xyz", many) == f"known: {', '.join(many[:30])}, and 2 more"
-    assert nearest("xyz", many[:30]) == f"known: {', '.join(many[:30])}"
+    assert suggest_name("xyz", many) == f"known: {', '.join(many[:30])}, and 2 more"
+    assert suggest_name("xyz", many[:30]) == f"known: {', '.join(many[:30])}"

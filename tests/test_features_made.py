@@ -14,7 +14,7 @@ import yaml
 
 from stp.core.file_identity import identify
 from stp.core.fingerprint import SHELL_OF_CORES
-from stp.core.imports import meaning
+from stp.core.imports import analyse_source
 from stp.core.receipts import require_receipt
 from stp.data import feature_table as table
 from stp.metrics import frechet
@@ -160,5 +160,5 @@ def test_closures_hold_every_module_that_a_look_loads(made, number):
     assert done.returncode == 0, done.stderr
     loaded = set(json.loads(done.stdout.splitlines()[-1])) - SHELL_OF_CORES
     for module in loaded - set(artefact.code.modules):  # packages that only define names
-        said = meaning((ROOT.joinpath(*module.split(".")) / "__init__.py").read_bytes())
+        said = analyse_source((ROOT.joinpath(*module.split(".")) / "__init__.py").read_bytes())
         assert said.defines is not None, f"{module} is loaded, but not in the fingerprint"

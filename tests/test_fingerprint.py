@@ -45,7 +45,7 @@ GOLDEN_HASH = "bf89fe423e5997ef"
 
 
 def meaning(source: str) -> str:
-    return imports.meaning(textwrap.dedent(source).encode()).hash
+    return imports.analyse_source(textwrap.dedent(source).encode()).hash
 
 
 def test_golden_hash_is_the_same_on_every_python():
@@ -68,8 +68,8 @@ def test_golden_hash_on_other_interpreters(version, tmp_path):
     """Both are standard library only, so any interpreter at hand can check it."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from stp.core.imports import meaning\n"
-        "print(meaning(open(sys.argv[2], 'rb').read()).hash)"
+        "from stp.core.imports import analyse_source\n"
+        "print(analyse_source(open(sys.argv[2], 'rb').read()).hash)"
     )
     (tmp_path / "golden.py").write_text(GOLDEN_SOURCE)
     command = [interpreter(version), "-c", code, str(ROOT), str(tmp_path / "golden.py")]
@@ -204,7 +204,9 @@ def test_a_cached_meaning_is_valid_for_one_source_and_one_version(tmp_path, monk
     known = source.stat()
     source.write_text("SIZE = 3\n")  # as long as before, and as old
     os.utime(source, ns=(known.st_atime_ns, known.st_mtime_ns))
-    assert other_process(folder) == before | {"stp.data.chunks": imports.meaning(b"SIZE = 3").hash}
+    assert other_process(folder) == before | {
+        "stp.data.chunks": imports.analyse_source(b"SIZE = 3").hash
+    }
 
     modules, write = cached(folder, version="older code")
     modules["stp.core.options"]["analysis"]["hash"] = "by older code"

@@ -38,7 +38,7 @@ from stp.plan.checked_config import CONFIG_FOLDER, in_order
 from stp.plan.manifests import manifest
 from stp.plan.model import Size
 from stp.prepare.own.reader import KINDS, build_options
-from stp.prepare.own.splits import cut_windows, deal
+from stp.prepare.own.splits import assign_splits, cut_windows
 from stp.profiling.size import size
 from stp.render.pictures.prepared import units_of
 from stp.run import runner
@@ -229,7 +229,7 @@ def test_a_draft_with_few_clusters_says_the_edit_that_gets_ten(tmp_path, make):
     span = changed.pop("context", draft.context) + changed.pop("horizon", draft.horizon)
     options = build_options(in_order({"kind": draft.kind, **draft.options, **changed}))
     found = KINDS[draft.kind].raw_contents(raw, options, tuple(draft.shape), tmp_path)
-    clips = cut_windows(found, deal(found, options, lambda name: []), options, span)
+    clips = cut_windows(found, assign_splits(found, options, lambda name: []), options, span)
     assert len({clip.cluster for clip in clips if clip.split == "test"}) >= 10
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stp.page.units import of_convention, readable, with_unit
+from stp.page.units import format_unit, of_convention, with_unit
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from stp.page.units import of_convention, readable, with_unit
     ],
 )
 def test_units_are_written_as_people_do(units: str, read: str) -> None:
-    assert readable(units) == read
+    assert format_unit(units) == read
     assert with_unit("t2m", read) == (f"t2m [{read}]" if read else "t2m")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stp.collect.query import answer, ask
+from stp.collect.query import query_rows, run_query
 from stp.collect.schema import (
     ALIKE,
     ArtefactRow,
@@ -21,7 +21,7 @@ from stp.collect.schema import (
     OverallRow,
     RawFileRow,
 )
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError, suggest_name
 from stp.core.exit_codes import NothingFoundError
 from stp.options.score import CELL_KEYS
 from stp.plan.setting import current_name, parts_of_name
@@ -135,8 +135,8 @@ def is_fingerprint(word: str) -> bool:
 def every(database: Path) -> list[Planned]:
     """Read all planned cells (a model on a dataset in a setting): first those with scores."""
     return [
-        *ask(database, CellRow, "FROM cells ORDER BY rowid"),
-        *ask(database, MissingRow, "FROM missing ORDER BY rowid"),
+        *query_rows(database, CellRow, "FROM cells ORDER BY rowid"),
+        *query_rows(database, MissingRow, "FROM missing ORDER BY rowid"),
     ]
 
 
@@ -144,7 +144,7 @@ def begins_fingerprint(database: Path, word: str) -> bool:
     """Whether a word begins the fingerprint (hash in the path) of any result's files."""
     return is_fingerprint(word) and any(
         name.startswith(word)
-        for cell in ask(database, CellRow, "FROM cells")
+        for cell in query_rows(database, CellRow, "FROM cells")
         for name in _fingerprints(cell)
     )
 
@@ -178,19 +178,19 @@ def find(database: Path, what: str) -> CellRow | Artefact | Missing:
     chosen = matching(cells, words)
     if len(chosen) == 1:
         (cell_row,) = chosen
-        return cell_row if isinstance(cell_row, CellRow) else _missing(database, cell_row)
+        return cell_row if isinstance(cell_row, CellRow) else _make_missing(database, cell_row)
     if not chosen:
         names_of_cells = {
             word for cell in cells for word in (cell.dimension, cell.model, cell.case_name)
         }
-        true = {_normalise_word(word) for cell in cells for word in _words(cell)}
+        true = {_normalise_word(word) for cell in cells for word in _cell_words(cell)}
         unknown = [word for word in words if _normalise_word(word) not in true]
         raise NothingFoundError(
             f"no cell of {database} is {what!r}",
             expected="words of its key with / between them, such as "
             f"{names(cells)[0] if cells else 'MODEL/DATASET'}; or {FEWEST_LETTERS} letters or more "
             "of a fingerprint",
-            remedy=nearest(unknown[0], names_of_cells)
+            remedy=suggest_name(unknown[0], names_of_cells)
             if unknown
             else "`stp query 'FROM cells'` lists all",
         )
@@ -203,7 +203,7 @@ def find(database: Path, what: str) -> CellRow | Artefact | Missing:
     )
 
 
-def _missing(database: Path, row: MissingRow) -> Missing:
+def _make_missing(database: Path, row: MissingRow) -> Missing:
     return Missing(row, _attempts(database, [row.path])[row.path])
 
 
@@ -211,7 +211,7 @@ def _attempts(database: Path, paths: Sequence[str]) -> dict[str, list[AttemptRow
     """Attempts to make artefacts, by path."""
     attempts: dict[str, list[AttemptRow]] = {path: [] for path in paths}
     wanted = "FROM attempts WHERE list_contains(?::VARCHAR[], path) ORDER BY attempt"
-    for row in ask(database, AttemptRow, wanted, [list(paths)]):
+    for row in query_rows(database, AttemptRow, wanted, [list(paths)]):
         attempts[row.path].append(row)
     return attempts
 
@@ -223,7 +223,7 @@ def matching(cells: Iterable[Planned], words: Sequence[str]) -> list[Planned]:
     """
     folded = {_normalise_word(word) for word in words}
     every = list(cells)
-    for words_of in (_test_words, _words):
+    for words_of in (_test_words, _cell_words):
         matches = [
             cell
             for cell in every
@@ -248,7 +248,7 @@ def _test_words(cell: Planned) -> set[str]:
     return words | {model_name, cell.case_name, f"seed-{seed}"}
 
 
-def _words(cell: Planned) -> set[str]:
+def _cell_words(cell: Planned) -> set[str]:
     return _test_words(cell) | {cell.trained_on, cell.train_subset}
 
 
@@ -292,7 +292,9 @@ def _of_fingerprint(
     if len(behind) == 1:
         return behind[0]
     # Artefacts of every cell have a row.
-    (row, *_) = ask(database, ArtefactRow, "FROM artefacts WHERE fingerprint = ?", [fingerprint])
+    (row, *_) = query_rows(
+        database, ArtefactRow, "FROM artefacts WHERE fingerprint = ?", [fingerprint]
+    )
     return Artefact(row, behind)
 
 
@@ -301,19 +303,19 @@ def key_of(cell: CellRow) -> list[str | int | None]:
     return [getattr(cell, key) for key in CELL_KEYS]
 
 
-def about(database: Path, cell: CellRow) -> CellDetails:
+def read_details(database: Path, cell: CellRow) -> CellDetails:
     """Read what the store has on a cell (a model on a dataset): scores, artefacts, raw files."""
     steps = lineage(database, [cell])
     locks = {step.raw_lock for step in steps if step.raw_lock}
     return CellDetails(
         name=name_of(cell),
         cell=cell,
-        scores=ask(database, RankedScoreRow, OVERALL, key_of(cell)),
+        scores=query_rows(database, RankedScoreRow, OVERALL, key_of(cell)),
         artefacts=steps,
         raw_files=[
             row
             for lock in sorted(locks)
-            for row in ask(
+            for row in query_rows(
                 database, RawFileRow, "FROM raw_files WHERE lock = ? ORDER BY file", [lock]
             )
         ],
@@ -327,7 +329,7 @@ def lineage(database: Path, cells: Sequence[CellRow]) -> list[Step]:
         "(" + " AND ".join(f"{key} IS NOT DISTINCT FROM ?" for key in CELL_KEYS) + ")"
         for _ in cells
     )
-    steps = ask(
+    steps = query_rows(
         database,
         LineageRow,
         f"SELECT DISTINCT * EXCLUDE ({', '.join(CELL_KEYS)}) FROM lineage WHERE {where} "
@@ -358,7 +360,7 @@ def raw_files(database: Path, lock: str) -> tuple[int, int, str]:
         number of files; their total size in bytes; and name and checksum of the first file by name,
         as one text: ``train.zip, sha256 3f4a...``.
     """
-    _, ((files, size, first),) = answer(
+    _, ((files, size, first),) = run_query(
         database,
         "SELECT count(*), coalesce(sum(bytes), 0), min(file || ', sha256 ' || sha256) "
         "FROM raw_files WHERE lock = ?",

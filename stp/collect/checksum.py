@@ -31,10 +31,10 @@ def checksums(database: Path, threads: int | None = None) -> Sums:
             "SELECT table_name FROM duckdb_tables() UNION ALL "
             "SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1"
         ).fetchall()
-        return {name: _of(connection, name) for (name,) in names}
+        return {name: _table_checksum(connection, name) for (name,) in names}
 
 
-def _of(connection: duckdb.DuckDBPyConnection, name: str) -> str:
+def _table_checksum(connection: duckdb.DuckDBPyConnection, name: str) -> str:
     """SHA-256 over the sorted hashes of the rows of a table; DuckDB hashes the rows."""
     rows = connection.execute(
         f'SELECT sha256(to_json(r)::VARCHAR) AS sum FROM "{name}" r ORDER BY sum'

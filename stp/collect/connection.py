@@ -60,7 +60,7 @@ def open_results_store(
         settings["threads"] = threads
     try:
         with duckdb.connect(str(database), read_only=True, config=settings) as connection:
-            _complete(connection)
+            _add_missing_columns(connection)
             if locked is not None:
                 _lock(connection, locked)
             yield connection
@@ -72,7 +72,7 @@ def open_results_store(
         ) from None
 
 
-def _complete(connection: duckdb.DuckDBPyConnection) -> None:
+def _add_missing_columns(connection: duckdb.DuckDBPyConnection) -> None:
     """Add columns of later versions to the tables of an older store, for this connection only."""
     counts = dict(
         connection.execute(

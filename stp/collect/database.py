@@ -54,7 +54,7 @@ from stp.collect.suite_views import views_of_plans
 from stp.collect.table import Table
 from stp.collect.track_runtimes import runtimes
 from stp.collect.views import EVERY_SCORE
-from stp.core.disk import beside
+from stp.core.disk import atomic_path
 from stp.core.errors import StpError
 from stp.core.receipts import Receipt
 from stp.plan.manifest import ORIGIN_FIELDS, Manifest, load_manifest, title_of
@@ -114,7 +114,7 @@ def build(
     plans = [load_manifest(manifest) for manifest in manifests]
     claimed = claims(plans, manifests, collected)
     keys = key_columns(suite_rows.setting_values(plans, gaps.rows if gaps else []))
-    with beside(out) as temporary:
+    with atomic_path(out) as temporary:
         write_empty(temporary, keys)
         with (
             create_results_store(temporary) as database,

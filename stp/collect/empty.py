@@ -18,7 +18,7 @@ from stp.collect import connection, sample_files, schema, views
 from stp.collect.settings import with_keys
 from stp.collect.table import Column, Table
 from stp.collect.views import View
-from stp.core.disk import beside
+from stp.core.disk import atomic_path
 from stp.core.errors import StpError
 
 Keys = tuple[Column, ...]
@@ -51,7 +51,7 @@ def write_empty(path: Path, keys: Keys) -> None:
     with connection.create_results_store(path) as database:
         create(database, tables, described)
     with contextlib.suppress(OSError, StpError):
-        with beside(cached) as temporary:
+        with atomic_path(cached) as temporary:
             temporary.write_bytes(gzip.compress(path.read_bytes(), compresslevel=1))
         cached_files = sorted(
             cached.parent.glob("empty-*.duckdb.gz"), key=lambda file: file.stat().st_mtime

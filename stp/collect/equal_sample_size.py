@@ -19,10 +19,10 @@ import pyarrow.parquet as pq
 from stp.collect.conventions import convention_in
 from stp.collect.schema import MatchedRow
 from stp.collect.score_rows import ScoreRow, score_rows
-from stp.core.disk import beside
+from stp.core.disk import atomic_path
 from stp.core.errors import ArtefactError
 from stp.core.parquet import read_table
-from stp.core.receipts import check_file, making, require_receipt
+from stp.core.receipts import check_file, receipt_checksum, require_receipt
 from stp.data.feature_table import FEATURES
 from stp.metrics.set_distance import SetDistance, at_n, read_features
 from stp.plan.cell_key import CellKey
@@ -91,7 +91,7 @@ def matched_distances(
         n = min(counts, default=None)
         for member in members:
             row, folder = member.row, member.cell.folder("perceptual")
-            making_of_scores = making(folder) if folder else ""
+            making_of_scores = receipt_checksum(folder) if folder else ""
             key = (row.scores_fingerprint, row.convention, n, member.code, making_of_scores)
             distance, reason = _value(member, n, cached.get(key))
             if n is not None and distance is not None and distance[1] is not None:
@@ -233,5 +233,5 @@ def _write_cache(path: Path, known: DrawnDistances) -> None:
     rows = [
         dict(zip(_CACHE.names, [*key, *distance], strict=True)) for key, distance in known.items()
     ]
-    with beside(path) as temporary:
+    with atomic_path(path) as temporary:
         pq.write_table(pa.Table.from_pylist(rows, _CACHE), temporary, write_page_checksum=True)

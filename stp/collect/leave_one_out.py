@@ -16,7 +16,7 @@ import numpy as np
 from stp.collect.cluster_sums import Clusters, Place, Sums, read_sums, samples_of
 from stp.plan.column import Part
 from stp.plan.manifest import Cell
-from stp.score.blocks import few
+from stp.score.blocks import explain_too_few
 from stp.score.jackknife import FEWEST_CLUSTERS, leave_one_out_means
 
 THREADS = min(4, len(os.sched_getaffinity(0)))
@@ -90,7 +90,7 @@ def leave_one_out_values(
     with ThreadPoolExecutor(THREADS) as threads:
         results = threads.map(lambda item: _of_cell(item[0], item[1], samples), places.values())
         by_cell = dict(zip(places, results, strict=True))
-    return [_answer(value, by_cell, some=samples is not None) for value in asked]
+    return [_average_seeds(value, by_cell, some=samples is not None) for value in asked]
 
 
 Common = Mapping[str, LeftOut | str]
@@ -156,7 +156,7 @@ def _of_cell(
     }
 
 
-def _answer(
+def _average_seeds(
     asked: RowValue, by_cell: dict[str, dict[Place, LeftOut | str]], *, some: bool
 ) -> LeftOut | str:
     """Average over seeds; without a selection of samples, check that this is the row's value."""
@@ -193,7 +193,7 @@ def without_each(by_place: dict[Place, Sums | str]) -> dict[Place, LeftOut | str
             continue
         clusters = len(sums.counts)
         if clusters < FEWEST_CLUSTERS:
-            results[place] = few(clusters, FEWEST_CLUSTERS, sums.longer)
+            results[place] = explain_too_few(clusters, FEWEST_CLUSTERS, sums.longer)
             continue
         same = id(sums.sums), str(sums.leads)
         if same not in computed:

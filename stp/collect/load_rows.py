@@ -140,7 +140,9 @@ def fill(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
             )
         except duckdb.Error as error:
             raise StpError(
-                f"{path}: cannot be read ({error})", expected=EXPECTED, remedy=_again(path)
+                f"{path}: cannot be read ({error})",
+                expected=EXPECTED,
+                remedy=_deletion_advice(path),
             ) from None
     for setting in ("disabled_optimizers", "write_buffer_row_group_count", "threads"):
         database.execute(f"RESET {setting}")
@@ -152,13 +154,13 @@ def check_schema(path: Path) -> None:
     Raises:
         StpError: the file is missing, damaged, or has other columns.
     """
-    schema = check_pages(path, expected=EXPECTED, remedy=_again(path))
+    schema = check_pages(path, expected=EXPECTED, remedy=_deletion_advice(path))
     problems = schema_problems(schema, COLLECTED)
     if problems:
         raise StpError(
             f"{path}: wrong columns: {'; '.join(problems)}",
             expected=", ".join(f"{field.name} {field.type}" for field in COLLECTED),
-            remedy=_again(path),
+            remedy=_deletion_advice(path),
         )
 
 
@@ -220,7 +222,7 @@ def _check_cells(
             raise StpError(
                 f"{claim.path}: no rows of {claim.where} ({describe(claim.key)})",
                 expected=EXPECTED,
-                remedy=_again(claim.path),
+                remedy=_deletion_advice(claim.path),
             )
 
 
@@ -302,7 +304,7 @@ def _find_row_error(
             return StpError(
                 f"{path}, row {row + 1}: {problem} ({describe(CellKey(*key))}, {convention})",
                 expected=expected,
-                remedy=_again(path),
+                remedy=_deletion_advice(path),
             )
     return None
 
@@ -323,5 +325,5 @@ def _literal(value: str | int) -> str:
     return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
 
 
-def _again(path: Path) -> str:
+def _deletion_advice(path: Path) -> str:
     return f"delete {path} and run again"

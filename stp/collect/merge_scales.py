@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 
 from stp.collect.connection import create_results_store
-from stp.core.disk import beside
+from stp.core.disk import atomic_path
 from stp.core.errors import StpError
 
 STORE = "results.duckdb"
@@ -40,7 +40,7 @@ def combine(results: Path, last: str) -> dict[str, str]:
     """
     stores = {path.parent.name: path for path in sorted(results.glob(f"*/{STORE}"))}
     left_out: dict[str, str] = {}
-    with beside(results / STORE) as temporary, create_results_store(temporary) as connection:
+    with atomic_path(results / STORE) as temporary, create_results_store(temporary) as connection:
         for scale, store in stores.items():
             try:
                 _copy(connection, scale, store)

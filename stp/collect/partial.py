@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from stp.collect import missing
 from stp.collect.database import build
 from stp.collect.equal_sample_size import Report
-from stp.collect.receipt_rows import STAGES, makings, note_makings
+from stp.collect.receipt_rows import STAGES, note_makings, receipt_checksums
 from stp.collect.sample_files import sample_file
 from stp.collect.scores import collect_rows
 from stp.core.disk import write_text
@@ -55,7 +55,7 @@ def build_partial(
     Raises:
         StpError: a manifest cannot be read.
     """
-    _forget(out)
+    _remove_old_store(out)
     plans = [load_manifest(path) for path in manifests]
     held: list[tuple[Manifest, pa.Table]] = []
     unusable = {}
@@ -64,7 +64,7 @@ def build_partial(
         tables, cells = [], []
         for cell in plan.cells:
             try:
-                before = makings([cell])
+                before = receipt_checksums([cell])
                 tables.append(_rows(plan, cell))
                 cells.append(cell)
                 making_of_rows.setdefault(plan.dimension, {}).update(before)
@@ -93,7 +93,7 @@ def remove(out: Path) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
-def _forget(out: Path) -> None:
+def _remove_old_store(out: Path) -> None:
     """Remove the store of an earlier run, except for cached ranks and distances."""
     (out / DATABASE).unlink(missing_ok=True)
     shutil.rmtree(out / "report", ignore_errors=True)

@@ -129,7 +129,7 @@ def _value(row: Mapping[str, str], keys: Iterable[str]) -> PublishedValue:
     )
 
 
-def beside(
+def select_published(
     manifest: Manifest, cell: Cell, values: Iterable[PublishedValue]
 ) -> list[PublishedValue]:
     """Select the published values for the test of a cell, of all models and training runs.
@@ -158,13 +158,13 @@ def of_cell(
 ) -> list[PublishedValue]:
     """Select the published values for a cell (an evaluation): same test, model and training data.
 
-    The test is the same if dimension, dataset, subset and setting are equal (`beside`).
+    The test is the same if dimension, dataset, subset and setting are equal (`select_published`).
     """
     key, names = cell.key, manifest.published_names
     model = names.of_model(key)
     trained_on = names.datasets.get(key.trained_on)
     return [
         value
-        for value in beside(manifest, cell, values)
+        for value in select_published(manifest, cell, values)
         if value.model == model and value.trained_on == trained_on
     ]

@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 from rich.text import Text
 
 from stp.collect.connection import open_results_store
-from stp.core.disk import beside, writing
+from stp.core.disk import atomic_path, writing
 from stp.core.errors import StpError
 from stp.page.safe_text import csv_text
-from stp.page.text_table import Column, plain
+from stp.page.text_table import Column, format_plain
 
 Row = TypeVar("Row")
 Format = Literal["table", "csv", "json", "markdown"]
@@ -38,10 +38,10 @@ def query(database: Path, sql: str, format: Format = "table", *, allow_files: bo
         StpError: the database is missing, the format is unknown, or DuckDB refuses the statement.
     """
     _check(format)
-    return format_result(*answer(database, sql, allow_files=allow_files), format)
+    return format_result(*run_query(database, sql, allow_files=allow_files), format)
 
 
-def answer(
+def run_query(
     database: Path, sql: str, values: Sequence[object] = (), *, allow_files: bool = False
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Run a statement and return the names of its columns, and its rows.
@@ -55,7 +55,7 @@ def answer(
     Raises:
         StpError: the database is missing, or DuckDB refuses the statement.
     """
-    with _reading(database, None if allow_files else []) as connection:
+    with _open_for_reading(database, None if allow_files else []) as connection:
         result = connection.execute(sql, list(values))
         # DuckDB returns None for an empty statement, unlike its stubs.
         columns = [column[0] for column in result.description or []] if result else []
@@ -72,7 +72,9 @@ def of_answer(
     return [kind(**dict(zip(columns, row, strict=True))) for row in rows]
 
 
-def ask(database: Path, kind: type[Row], sql: str, values: Sequence[object] = ()) -> list[Row]:
+def query_rows(
+    database: Path, kind: type[Row], sql: str, values: Sequence[object] = ()
+) -> list[Row]:
     """Run a statement on a database, and return the rows as objects.
 
     Args:
@@ -85,7 +87,7 @@ def ask(database: Path, kind: type[Row], sql: str, values: Sequence[object] = ()
         StpError: the database is missing, DuckDB refuses the statement, or the result lacks a field
             of ``kind``, because another version made the database.
     """
-    columns, rows = answer(database, sql, values)
+    columns, rows = run_query(database, sql, values)
     try:
         return of_answer(kind, columns, rows)
     except TypeError as error:
@@ -119,10 +121,12 @@ def save(
         number of rows.
 
     Raises:
-        StpError: as in `answer`, or the file cannot be written.
+        StpError: as in `run_query`, or the file cannot be written.
     """
-    with writing(path), beside(path) as temporary:
-        with _reading(database, None if allow_files else [temporary.absolute()]) as connection:
+    with writing(path), atomic_path(path) as temporary:
+        with _open_for_reading(
+            database, None if allow_files else [temporary.absolute()]
+        ) as connection:
             result = connection.sql(sql, params=list(values) or None)
             # DuckDB returns None for a statement without rows, unlike its stubs.
             if result is None:
@@ -132,7 +136,9 @@ def save(
 
 
 @contextmanager
-def _reading(database: Path, files: list[Path] | None) -> Iterator[duckdb.DuckDBPyConnection]:
+def _open_for_reading(
+    database: Path, files: list[Path] | None
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """Context manager: open a database for reading; errors quote DuckDB's message.
 
     Args:
@@ -185,7 +191,7 @@ def save_rows(
     """
     _check_distinct(columns)
     arrays = [pa.array([row[i] for row in rows], types.get(name)) for i, name in enumerate(columns)]
-    with writing(path), beside(path) as temporary:
+    with writing(path), atomic_path(path) as temporary:
         pq.write_table(pa.table(arrays, names=list(columns)), temporary, write_page_checksum=True)
 
 
@@ -212,19 +218,19 @@ def _check(format: str) -> None:
         )
 
 
-def readable(value: object) -> str:
+def format_value(value: object) -> str:
     """Format a value as readable text."""
     if value is None:
         return "NULL"
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(readable, value)) + "]"
+        return "[" + ", ".join(map(format_value, value)) + "]"
     return str(value)
 
 
 def _table(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
-    return plain(text_columns(columns, rows))
+    return format_plain(text_columns(columns, rows))
 
 
 def text_columns(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[Column]:
@@ -244,7 +250,7 @@ def text_columns(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> li
         Column(
             name,
             all(isinstance(row[i], (int, float, Decimal)) or row[i] is None for row in rows),
-            [Text(readable(row[i]), style="dim" if row[i] is None else "") for row in rows],
+            [Text(format_value(row[i]), style="dim" if row[i] is None else "") for row in rows],
         )
         for i, name in enumerate(columns)
     ]
@@ -256,7 +262,7 @@ def _markdown(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
         clean = [value.replace("|", "\\|").replace("\n", " ") for value in values]
         return "| " + " | ".join(clean) + " |"
 
-    body = [line([readable(value) for value in row]) for row in rows]
+    body = [line([format_value(value) for value in row]) for row in rows]
     return "\n".join([line(columns), "|" + "---|" * len(columns), *body]) + "\n"
 
 

@@ -22,10 +22,10 @@ from stp.collect.pairwise_tests import Entrant, contest
 from stp.collect.schema import ALIKE, EVALUATION, ComparisonRow, EvaluationRow, RankRow
 from stp.collect.score_rows import ScoreRow, score_rows
 from stp.collect.table import arrow_schema
-from stp.core.disk import beside
+from stp.core.disk import atomic_path
 from stp.core.errors import ArtefactError
 from stp.core.parquet import read_table
-from stp.core.receipts import making
+from stp.core.receipts import receipt_checksum
 from stp.plan.cell_key import CellKey
 from stp.plan.column import Part
 from stp.plan.manifest import Cell, Manifest, columns_of, stored_values
@@ -122,7 +122,10 @@ def _evaluations(plan: Manifest) -> Iterable[_Evaluation]:
             scale=plan.scale,
         )
         made_of = [
-            [vars(cell.key), *((path.name, making(path)) for path in cell.folders(_ARTEFACTS))]
+            [
+                vars(cell.key),
+                *((path.name, receipt_checksum(path)) for path in cell.folders(_ARTEFACTS)),
+            ]
             for cell in cells
         ]
         gaps = [
@@ -247,7 +250,7 @@ def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[Group, Contestants]:
                 asked[group, model] = RowValue(
                     cells, group.convention, part, value, group.level, exactly=True
                 )
-    without, common = _answers(asked)
+    without, common = _leave_one_out_results(asked)
     contests: dict[Group, Contestants] = {}
     for group, models in by_group.items():
         for model in sorted(models):
@@ -266,7 +269,7 @@ def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[Group, Contestants]:
 _Value = tuple[Group, tuple[str, str]]
 
 
-def _answers(
+def _leave_one_out_results(
     asked: "dict[_Value, RowValue]",
 ) -> "tuple[dict[_Value, LeftOut | str], dict[_Value, Common]]":
     """Call `leave_one_out_values` and `in_common` for all values, compared within each group."""
@@ -318,5 +321,5 @@ def _write_cache(path: Path, rows: pa.Table, keys: list[str], counts: list[int])
     column = pa.array(np.repeat(np.array(keys, dtype=object), counts), pa.string())
     of_all = hashlib.sha256("\n".join(keys).encode()).hexdigest()
     keyed = rows.add_column(0, _KEY, column).replace_schema_metadata({"keys": of_all})
-    with beside(path) as temporary:
+    with atomic_path(path) as temporary:
         pq.write_table(keyed, temporary, write_page_checksum=True)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from stp.collect.schema import ArtefactRow, AttemptRow, RawFileRow
-from stp.core.disk import below, write_text
+from stp.core.disk import safe_join, write_text
 from stp.core.errors import StpError
 from stp.core.json_files import read_json
 from stp.core.receipts import (
@@ -19,7 +19,7 @@ from stp.core.receipts import (
     Receipt,
     RecordedAttempt,
     RecordedCode,
-    making,
+    receipt_checksum,
     require_receipt,
 )
 from stp.plan.manifest import Cell, Manifest
@@ -45,13 +45,13 @@ class AttemptedArtefact:
     attempts: list[RecordedAttempt]
 
 
-def makings(cells: Iterable[Cell]) -> dict[str, str]:
+def receipt_checksums(cells: Iterable[Cell]) -> dict[str, str]:
     """Checksums that show later whether the scores of cells were made again, by folder of scores.
 
     They are computed from the receipts (``artefact.json``) of the score artefacts.
     """
     folders = (folder for cell in cells for folder in cell.folders(("scores", "perceptual")))
-    return {str(folder): making(folder) for folder in folders}
+    return {str(folder): receipt_checksum(folder) for folder in folders}
 
 
 def note_makings(rows: Path, made: dict[str, str]) -> None:
@@ -59,7 +59,8 @@ def note_makings(rows: Path, made: dict[str, str]) -> None:
 
     Args:
         rows: path of the file with the rows.
-        made: checksum by folder of scores, from `makings`, called before the scores were read.
+        made: checksum by folder of scores, from `receipt_checksums`, called before the scores were
+            read.
     """
     write_text(rows.with_suffix(MADE_FROM), json.dumps(made, indent=0))
 
@@ -72,7 +73,7 @@ def find_changed_scores(rows: Path) -> list[str] | None:
     """
     try:
         noted = json.loads(rows.with_suffix(MADE_FROM).read_bytes())
-        return [folder for folder, made in noted.items() if making(Path(folder)) != made]
+        return [folder for folder, made in noted.items() if receipt_checksum(Path(folder)) != made]
     except (FileNotFoundError, ValueError, AttributeError):
         return None
 
@@ -158,7 +159,7 @@ def raw_file_rows(plans: list[Manifest], receipts: list[Receipt]) -> Iterable[Ra
     locks = sorted({receipt.inputs["raw"] for receipt in receipts if "raw" in receipt.inputs})
     for lock in locks:
         for store in dict.fromkeys(plan.store for plan in plans):
-            path = below(Path(store), lock, "a receipt")
+            path = safe_join(Path(store), lock, "a receipt")
             if not path.is_file():
                 continue
             expected = "the lock of a release's raw files"

@@ -17,7 +17,7 @@ from stp.collect.equal_sample_size import Report
 from stp.collect.people_agreement import TABLE
 from stp.collect.receipt_rows import STAGES, find_changed_scores, note_makings
 from stp.collect.scores import collect
-from stp.core.disk import beside
+from stp.core.disk import atomic_path
 from stp.core.errors import StpError
 from stp.core.receipts import RECEIPT
 from stp.plan.manifest import Manifest, load_manifest
@@ -33,10 +33,10 @@ def collect_dimension(manifest: Path, rows: Path) -> None:
         rows: Parquet file to write; the copy of the manifest has the same name with ``.json``.
     """
     manifest_copy = rows.with_suffix(".json")
-    with _alone(rows.parent):
+    with _exclusive_lock(rows.parent):
         manifest_copy.unlink(missing_ok=True)  # rows without a manifest do not count
         note_makings(rows, collect(manifest, rows))
-        with beside(manifest_copy) as temporary:
+        with atomic_path(manifest_copy) as temporary:
             shutil.copyfile(manifest, temporary)
 
 
@@ -59,7 +59,7 @@ def build_database(
     Raises:
         StpError: nothing was collected, or a file is damaged.
     """
-    with _alone(collected):
+    with _exclusive_lock(collected):
         manifests = [
             path for path in collected.glob("*.json") if path.with_suffix(".parquet").is_file()
         ]
@@ -109,7 +109,7 @@ def _why_not(plan: Manifest, scale: str) -> str | None:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _exclusive_lock(folder: Path) -> Iterator[None]:
     """Context manager: hold the exclusive lock of a folder of collected rows."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as file:

@@ -12,12 +12,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.collect.receipt_rows import makings
+from stp.collect.receipt_rows import receipt_checksums
 from stp.collect.schema import ABOUT, OverallRow
 from stp.collect.score_rows import ScoreRow, as_table
 from stp.collect.table import arrow_schema
 from stp.collect.table import columns_of as fields_of
-from stp.core.disk import beside
+from stp.core.disk import atomic_path
 from stp.core.errors import ArtefactError, StpError
 from stp.core.parquet import read_table, schema_problems
 from stp.core.receipts import Receipt, check_file, require_receipt
@@ -62,7 +62,7 @@ def collect(manifest: Path, out: Path) -> dict[str, str]:
             cell. The message names all of these artefacts.
     """
     plan = load_manifest(manifest)
-    makings_before = makings(plan.cells)
+    makings_before = receipt_checksums(plan.cells)
     tables = []
     problems = []
     for cell in plan.cells:
@@ -78,7 +78,7 @@ def collect(manifest: Path, out: Path) -> dict[str, str]:
             expected="finished and undamaged score artefacts",
             remedy="\n".join(["fix each of these:", *map(str, problems)]),
         )
-    with beside(out) as temporary:
+    with atomic_path(out) as temporary:
         pq.write_table(pa.concat_tables(tables), temporary, write_page_checksum=True)
     return makings_before
 
@@ -114,15 +114,17 @@ def collect_rows(plan: Manifest, cell: Cell) -> pa.Table:
         scores = _read_scores(folder, receipt, cell)
         _check_conventions(plan, scores, folder, scored)
         scored |= set(scores["convention"].unique().to_pylist())
-        scores = _about(_about(scores, "leads", None), "scores_fingerprint", receipt.fingerprint)
+        scores = _add_column(
+            _add_column(scores, "leads", None), "scores_fingerprint", receipt.fingerprint
+        )
         parts.append(_with_shown(plan, cell, scores, receipt))
     _demand_columns(plan, cell, scored)
     absent = as_table(_unavailable_rows(plan, cell, scored), parts[0].schema)
     rows = pa.concat_tables([*parts, absent])
     rows = rows.sort_by([(name, "ascending") for name in _ROW])
     for name in ORIGIN_FIELDS:
-        rows = _about(rows, name, getattr(cell, name))
-    rows = _about(rows, "scale", plan.scale)
+        rows = _add_column(rows, name, getattr(cell, name))
+    rows = _add_column(rows, "scale", plan.scale)
     return rows.select(COLLECTED.names).combine_chunks()
 
 
@@ -185,7 +187,7 @@ def _demand_columns(plan: Manifest, cell: Cell, scored: set[str]) -> None:
         )
 
 
-def _about(rows: pa.Table, name: str, value: Any) -> pa.Table:
+def _add_column(rows: pa.Table, name: str, value: Any) -> pa.Table:
     field = COLLECTED.field(name)
     return rows.append_column(field, pa.repeat(pa.scalar(value, field.type), len(rows)))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stp.collect.cell import Step, lineage
-from stp.collect.query import ask
+from stp.collect.query import query_rows
 from stp.collect.schema import ALIKE, CellRow
 from stp.collect.table import SETTING_KEYS
 from stp.core.exit_codes import NothingFoundError
@@ -147,7 +147,7 @@ def is_number(text: str) -> bool:
         return False
 
 
-def places(number: str) -> int:
+def decimal_places(number: str) -> int:
     """Number of decimal places of a printed number."""
     digits, _, power = number.lower().partition("e")
     return len(digits.partition(".")[2]) - int(power or 0)
@@ -164,7 +164,7 @@ def build_query(number: str, cell: str | None = None) -> tuple[str, list[float |
         cell: words, separated by ``/``, that the value's cell (one model on one dataset in one
             setting) must have in its key, such as ``simvp/kth``; None for all cells.
     """
-    half = 0.5 * 10.0 ** -places(number)
+    half = 0.5 * 10.0 ** -decimal_places(number)
     low, high = float(number) - half, float(number) + half
     words = [word for word in (cell or "").split("/") if word]
     return SQL, [low, high, float(number), words]
@@ -185,9 +185,9 @@ def matches(database: Path, number: str, cell: str | None = None) -> list[Match]
     Raises:
         NothingFoundError: no value rounds to the number.
     """
-    values = ask(database, Match, *build_query(number, cell))
+    values = query_rows(database, Match, *build_query(number, cell))
     if not values:
-        raise nothing(database, number)
+        raise not_found_error(database, number)
     return values
 
 
@@ -195,7 +195,7 @@ def with_lineage(database: Path, values: Sequence[Match]) -> list[Traced]:
     """Add to each value the artefacts from which it was computed."""
     lineages: dict[str, list[Step]] = {}
     for scores in {scores for match in values for scores in match.scores}:
-        cells = ask(
+        cells = query_rows(
             database,
             CellRow,
             "FROM cells WHERE scores_fingerprint = ? OR perceptual_fingerprint = ?",
@@ -210,7 +210,7 @@ def with_lineage(database: Path, values: Sequence[Match]) -> list[Traced]:
     ]
 
 
-def nothing(database: Path, number: str) -> NothingFoundError:
+def not_found_error(database: Path, number: str) -> NothingFoundError:
     """Make the error for a number that matches no value of the store."""
     return NothingFoundError(
         f"no value in {database} is printed as {number}",

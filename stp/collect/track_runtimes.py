@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from stp.collect.schema import RuntimeRow
-from stp.core.parquet import read_table, reading
+from stp.core.parquet import read_table, report_read_errors
 from stp.core.receipts import require_receipt
 from stp.plan.manifest import Cell
 
@@ -27,7 +27,7 @@ def runtimes(cells: Iterable[Cell]) -> Iterable[RuntimeRow]:
         receipt = require_receipt(folder)
         provenance = receipt.provenance
         expected = "how long a scenario took, by the number of its people"
-        with reading(path, expected):
+        with report_read_errors(path, expected):
             for row in read_table(path, expected=expected).to_pylist():
                 yield RuntimeRow(
                     **vars(cell.key),

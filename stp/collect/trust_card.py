@@ -13,11 +13,11 @@ from stp.collect.conventions import convention_of
 from stp.collect.people_agreement import with_people
 from stp.collect.schema import AgreementRow
 from stp.collect.sensitivity import CONSTANT, Curve, curves, read_distance_features
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError, suggest_name
 from stp.data.distortions import DISTORTIONS
 from stp.metrics.set_distance import SetDistance
 from stp.plan.manifest import Cell, Manifest
-from stp.score.sample_size import SHARES, AtSize, resolution, within
+from stp.score.sample_size import SHARES, AtSize, distances_within, resolution
 
 HEADER = (
     *("convention", "dataset", "distortion", "is_temporal", "n"),
@@ -66,7 +66,7 @@ class OfDataset:
         names = []
         for curve in self._of(temporal):
             if curve.low is not None and curve.high is not None:
-                surely = curve.high < 0 if weakens(curve) else curve.low > 0
+                surely = curve.high < 0 if is_weakening(curve) else curve.low > 0
                 names += [curve.distortion] if surely else []
         return names
 
@@ -83,7 +83,7 @@ def is_temporal(curve: Curve) -> bool:
     return curve.distortion in DISTORTIONS and DISTORTIONS[curve.distortion].is_temporal
 
 
-def weakens(curve: Curve) -> bool:
+def is_weakening(curve: Curve) -> bool:
     """Whether a higher intensity of the distortion changes clips less."""
     return curve.distortion in DISTORTIONS and DISTORTIONS[curve.distortion].weakens
 
@@ -107,7 +107,7 @@ def card(plan: Manifest, convention: str) -> dict[str, OfDataset]:
         raise StpError(
             f"{convention} is not scored in {plan.dimension}, scale {plan.scale}",
             expected=", ".join(plan.conventions),
-            remedy=f"{nearest(convention, plan.conventions)}; or name it under `metrics` of a "
+            remedy=f"{suggest_name(convention, plan.conventions)}; or name it under `metrics` of a "
             f"dataset in the scale file, and make {plan.dimension} again",
         )
     return cards(plan, convention)[convention]
@@ -170,7 +170,7 @@ def _of_dataset(own: list[Curve], cell: Cell, convention: str) -> OfDataset:
     sizes = [len(real) // share for share in SHARES if len(real) // share >= 2]
     if not sizes or not np.isfinite(real).all():
         return OfDataset(own, [], None, None)
-    bias = within(real, sizes, metric.distance)
+    bias = distances_within(real, sizes, metric.distance)
     smallest = resolution(real, features.pair.predicted, metric.distance).same
     seconds = None if features.seconds is None else features.seconds / len(real)
     return OfDataset(own, bias, smallest, seconds)

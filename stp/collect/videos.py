@@ -11,7 +11,7 @@ from stp.plan.setting import setting_of
 from stp.score.predictions import Predictions
 
 
-def place(cell: CellRow) -> Path | None:
+def find_predictions(cell: CellRow) -> Path | None:
     """Folder with the predictions of a cell (one model on one dataset); None if none are stored.
 
     If predictions are scored without storing them, a few may be in the folder of the scores.
@@ -26,7 +26,7 @@ def predictions(cell: CellRow) -> Predictions:
     Raises:
         StpError: predictions are not stored, are not videos, or are damaged.
     """
-    stored = place(cell)
+    stored = find_predictions(cell)
     if stored is None:
         raise StpError(
             f"the predictions of {cell.key.path} are not stored",

@@ -528,7 +528,7 @@ _SET_SIZE_COMMENT = (
 _BOTH = f"{_CASE}, metric, convention, other, variable, level, threshold, leads, {_ALIKE}, set_size"
 
 
-def _place(by: str) -> str:
+def _mean_rank_sql(by: str) -> str:
     """SQL expression for the rank among models that both conventions rank; ties get mean ranks."""
     return (
         f"rank() OVER (PARTITION BY {_BOTH} ORDER BY {by})"
@@ -567,7 +567,7 @@ placed AS (
         * EXCLUDE (full_rank, full_other_rank),
         rank() OVER (PARTITION BY {_BOTH} ORDER BY full_rank) AS rank,
         rank() OVER (PARTITION BY {_BOTH} ORDER BY full_other_rank) AS other_rank,
-        {_place("full_rank")} AS x, {_place("full_other_rank")} AS y
+        {_mean_rank_sql("full_rank")} AS x, {_mean_rank_sql("full_other_rank")} AS y
     FROM both_ranked
 ),
 effects AS (
@@ -627,7 +627,8 @@ WITH both_ranked AS (
         AND q.rank IS NOT NULL AND l.rank IS NOT NULL
 ),
 placed AS (
-    SELECT {_BOTH}, {_place("by_quality")} AS x, {_place("by_other")} AS y FROM both_ranked
+    SELECT {_BOTH}, {_mean_rank_sql("by_quality")} AS x, {_mean_rank_sql("by_other")} AS y
+    FROM both_ranked
 )
 SELECT
     {_BOTH}, count(*) AS models,

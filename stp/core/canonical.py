@@ -51,7 +51,7 @@ class _Effective(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def effective(source: bytes) -> ast.Module:
+def parse_effective(source: bytes) -> ast.Module:
     """Parse a module into a syntax tree, and remove what has no effect on results.
 
     These are docstrings, imports under ``TYPE_CHECKING``, and the texts of raised errors.
@@ -105,7 +105,7 @@ def definitions(source: bytes) -> dict[str, str]:
         SyntaxError: the source is not Python.
     """
     parts: dict[str, list[ast.stmt]] = {}
-    for node in effective(source).body:
+    for node in parse_effective(source).body:
         if isinstance(node, ast.ClassDef):
             for inner in node.body:
                 parts.setdefault(f"{node.name}.{_statement_name(inner)}", []).append(inner)

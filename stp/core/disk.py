@@ -19,7 +19,7 @@ _REMEDIES = {
 }
 
 
-def below(root: Path, name: str, where: object, *, links: bool = True) -> Path:
+def safe_join(root: Path, name: str, where: object, *, links: bool = True) -> Path:
     """Join an untrusted relative path to a folder; refuse a path that leads out of the folder.
 
     Args:
@@ -167,7 +167,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def beside(path: Path) -> Iterator[Path]:
+def atomic_path(path: Path) -> Iterator[Path]:
     """Context manager: yield a temporary path beside ``path``, and finally rename it to ``path``.
 
     If the block fails, the temporary file is removed and ``path`` is untouched.
@@ -183,7 +183,7 @@ def beside(path: Path) -> Iterator[Path]:
 
 def write_text(path: Path, text: str) -> None:
     """Write a text file atomically: readers see the old file or the new one, never a part."""
-    with beside(path) as temporary:
+    with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 

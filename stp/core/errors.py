@@ -69,7 +69,7 @@ class ArtefactError(FileError):
     @staticmethod
     def usual_remedy(path: Path | str) -> str:
         """Advice to delete the artefact of the file, and to make it again."""
-        return again(artefact_of(Path(path)))
+        return remake_advice(artefact_of(Path(path)))
 
 
 class RawFileError(FileError):
@@ -105,7 +105,7 @@ def artefact_of(path: Path) -> Path:
     return next(artefacts, path.parent)
 
 
-def again(folder: Path) -> str:
+def remake_advice(folder: Path) -> str:
     """Advice to delete an artefact (folder that a stage wrote) and make it again, for an error.
 
     The whole folder has to be deleted: while a copy of its receipt exists, the artefact counts as
@@ -114,7 +114,7 @@ def again(folder: Path) -> str:
     return f"delete the folder, and run again to make it anew: rm -r {folder}"
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def suggest_name(name: str, known: Iterable[str]) -> str:
     """Suggest the known name nearest to an unknown one; if none is near, list up to 30 of them."""
     known, most = sorted(known), 30
     initials = "".join(word[:1] for word in name.split("_"))  # learning_rate: lr

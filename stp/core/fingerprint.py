@@ -20,7 +20,7 @@ from stp.core import canonical, imports
 from stp.core.canonical import DIGITS, PACKAGE, definitions
 from stp.core.disk import write_text
 from stp.core.errors import StpError
-from stp.core.imports import Meaning, meaning
+from stp.core.imports import Meaning, analyse_source
 from stp.core.json_files import Json
 from stp.core.project import own_modules
 
@@ -119,14 +119,14 @@ source_cache = cache(SourceCache)
 _READERS = Path(canonical.__file__), Path(imports.__file__)
 
 
-def _meaning(module: str, source: bytes, folder: Path) -> Meaning:
+def _cached_analysis(module: str, source: bytes, folder: Path) -> Meaning:
     """Hash, imports and definitions of a module.
 
     Raises:
         SyntaxError, ValueError: the source is not Python.
     """
     analysis = source_cache(folder, "meanings", *_READERS).get(
-        module, source, lambda content: asdict(meaning(content))
+        module, source, lambda content: asdict(analyse_source(content))
     )
     defines = analysis["defines"]
     return Meaning(
@@ -223,7 +223,7 @@ class Sources:
         path, is_package = file
         source = Path(path).read_bytes()
         try:
-            analysis = _meaning(module, source, self.folder)
+            analysis = _cached_analysis(module, source, self.folder)
         except (SyntaxError, ValueError) as error:
             raise not_python(path, error) from None
         reached: dict[str, None] = {}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from stp.core.canonical import PACKAGE, effective, hash_of
+from stp.core.canonical import PACKAGE, hash_of, parse_effective
 
 _MODULE = re.compile(rf"{PACKAGE}(\.\w+)*")
 _HARMLESS = frozenset({"__all__", "__author__", "__version__"})
@@ -53,13 +53,13 @@ class Meaning:
 
 
 @cache
-def meaning(source: bytes) -> Meaning:
+def analyse_source(source: bytes) -> Meaning:
     """Analyse the source text of one module: its imports and what it defines.
 
     Raises:
         SyntaxError: the text is not Python.
     """
-    tree = effective(source)
+    tree = parse_effective(source)
     imports: dict[tuple[int, str, str], None] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -16,11 +16,11 @@ class Interrupted(Exception):  # noqa: N818 (nothing went wrong)
     """The job stopped on request, after it saved its state; it can be resumed."""
 
 
-def silent(what: str, done: int, total: int) -> None:
+def report_nothing(what: str, done: int, total: int) -> None:
     """Progress callback that reports nothing; the default outside of the command line."""
 
 
-def never() -> bool:
+def never_interrupted() -> bool:
     """Stop callback that never asks to stop; the default outside of the command line."""
     return False
 
@@ -54,5 +54,5 @@ class Job:
     out: Path
     state: Path
     runtime: Mapping[str, Any] = field(default_factory=dict)
-    report: Report = silent
-    interrupted: Callable[[], bool] = never
+    report: Report = report_nothing
+    interrupted: Callable[[], bool] = never_interrupted

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from stp.core.disk import below
+from stp.core.disk import safe_join
 from stp.core.errors import StpError
 
 CHECKSUMS, COUNTS, STATED = KNOWN_BY = ("checksums", "counts", "stated")
@@ -69,7 +69,7 @@ def require_below(names: Iterable[str], where: object, dataset: str) -> None:
     """
     for name in names:
         if not (dataset == WEIGHTS and name.startswith("/")):
-            below(Path(), name, where)
+            safe_join(Path(), name, where)
 
 
 def matches(name: str, pattern: str) -> bool:

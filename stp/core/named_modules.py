@@ -32,7 +32,9 @@ def reader(name: str, folder: Path = SOURCE_FOLDER) -> str:
     """
     generic = f"prepare.{name}"
     layout = f"datasets.{name}.reader"
-    return _only([*_matching(generic, folder), *_matching(layout, folder)]) or _full(layout)
+    return _single_module([*_matching(generic, folder), *_matching(layout, folder)]) or _full_name(
+        layout
+    )
 
 
 def generator(name: str) -> str:
@@ -45,7 +47,7 @@ def generator(name: str) -> str:
     Returns:
         full name of the module.
     """
-    return _full(f"datasets.{name}" if "." in name else f"datasets.{name}.generator")
+    return _full_name(f"datasets.{name}" if "." in name else f"datasets.{name}.generator")
 
 
 def generators() -> list[str]:
@@ -72,7 +74,7 @@ def module_of(room: str, name: str, folder: Path = SOURCE_FOLDER) -> str:
     Raises:
         StpError: two modules have this name.
     """
-    return _only(_candidates(room, name, folder)) or f"{room}.{name}"
+    return _single_module(_candidates(room, name, folder)) or f"{room}.{name}"
 
 
 def names_in(room: str) -> list[str]:
@@ -108,16 +110,16 @@ def _matching(pattern: str, folder: Path) -> list[tuple[str, Path]]:
     for root in (folder / PACKAGE, *map(Path, further)):
         for path in sorted(root.glob(f"{pattern.replace('.', '/')}.py")):
             if path.name != "__init__.py":
-                module = _full(".".join(path.relative_to(root).with_suffix("").parts))
+                module = _full_name(".".join(path.relative_to(root).with_suffix("").parts))
                 modules.setdefault(module, path)
     return list(modules.items())
 
 
-def _full(module: str) -> str:
+def _full_name(module: str) -> str:
     return f"{PACKAGE}.{module}"
 
 
-def _only(candidates: Iterable[tuple[str, Path]]) -> str | None:
+def _single_module(candidates: Iterable[tuple[str, Path]]) -> str | None:
     modules = dict(candidates)
     if len(modules) > 1:
         raise StpError(

@@ -32,7 +32,7 @@ from typing import (
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
 
-from stp.core.errors import ConfigurationError, nearest
+from stp.core.errors import ConfigurationError, suggest_name
 from stp.core.json_files import Json
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def check_keys(where: str, given: Iterable[str], known: Iterable[str]) -> None:
             raise ConfigurationError(
                 f"{where}: unknown key {key!r}",
                 expected=f"one of {', '.join(sorted(known))}",
-                remedy=nearest(str(key), known),
+                remedy=suggest_name(str(key), known),
             )
 
 

@@ -42,7 +42,7 @@ def read_table(
     names = columns.names if isinstance(columns, pa.Schema) else columns
     if not expected and names:
         expected = f"columns {', '.join(names)}"
-    with reading(path, expected, remedy):
+    with report_read_errors(path, expected, remedy):
         # pq.read_table imports pandas, which takes half a second of every build of a results store.
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             lacking = [name for name in names or () if name not in file.schema_arrow.names]
@@ -69,7 +69,7 @@ def read_schema(path: Path, *, expected: str = "", remedy: str | None = None) ->
     Raises:
         ArtefactError: the file is missing or damaged.
     """
-    with reading(path, expected, remedy):
+    with report_read_errors(path, expected, remedy):
         return pq.read_schema(path)
 
 
@@ -92,7 +92,7 @@ def check_pages(path: Path, *, expected: str = "", remedy: str | None = None) ->
         ArtefactError: the file is missing or damaged.
     """
     with (
-        reading(path, expected, remedy),
+        report_read_errors(path, expected, remedy),
         pq.ParquetFile(path, page_checksum_verification=True) as file,
     ):
         for _ in file.iter_batches():
@@ -101,7 +101,7 @@ def check_pages(path: Path, *, expected: str = "", remedy: str | None = None) ->
 
 
 @contextmanager
-def reading(path: Path, expected: str = "", remedy: str | None = None) -> Iterator[None]:
+def report_read_errors(path: Path, expected: str = "", remedy: str | None = None) -> Iterator[None]:
     """Report errors in a block that reads a Parquet file as an `ArtefactError`.
 
     It is a context manager: ``with reading(path): ...``.

@@ -177,7 +177,7 @@ def checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def making(folder: Path) -> str:
+def receipt_checksum(folder: Path) -> str:
     """Checksum of an artefact's receipt, by which two makings of the artefact can be told apart.
 
     An artefact that is made again keeps its fingerprint, but its files may differ, since processors

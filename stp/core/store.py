@@ -20,7 +20,7 @@ from pathlib import Path
 
 from stp.core.disk import disk_error, write_text
 from stp.core.errors import ArtefactError
-from stp.core.job import Interrupted, never
+from stp.core.job import Interrupted, never_interrupted
 from stp.core.receipts import (
     RECEIPT,
     SEALED,
@@ -215,10 +215,10 @@ def publish(temporary: Path, final: Path, receipt: Receipt) -> bool:
     text = receipt_text(replace(receipt, files=list_files(temporary)))
     (temporary / SEALED).write_text(text)
     (temporary / RECEIPT).write_text(text)
-    return place(temporary, final)
+    return move_into_place(temporary, final)
 
 
-def place(temporary: Path, final: Path) -> bool:
+def move_into_place(temporary: Path, final: Path) -> bool:
     """Move a folder that has its receipt to its final path, replacing nothing.
 
     Returns:
@@ -259,7 +259,7 @@ def set_aside(path: Path) -> Path:
 def lease(
     folder: Path,
     report: Callable[[str], object] = print,
-    interrupted: Callable[[], bool] = never,
+    interrupted: Callable[[], bool] = never_interrupted,
 ) -> Iterator[None]:
     """Context manager: hold a folder of training state, after waiting for any other living holder.
 

@@ -14,7 +14,7 @@ import numpy as np
 NAME = "crc32c"
 
 
-def of(rows: np.ndarray) -> int:
+def crc32c(rows: np.ndarray) -> int:
     """Compute the CRC-32C of the bytes of a contiguous array."""
     value: int = google_crc32c.value(rows.reshape(-1).view(np.uint8))
     return value

@@ -161,7 +161,7 @@ def _swap_frames(clip: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     return np.asarray(clip[order])
 
 
-def _movable(clip: np.ndarray, ends: str) -> tuple[int, int]:
+def _movable_range(clip: np.ndarray, ends: str) -> tuple[int, int]:
     """The first frame that may move, and the number of such frames."""
     kept = ends == "kept"
     number = len(clip) - 2 * kept
@@ -180,7 +180,7 @@ def local_swap(
         random: random number generator of the clip.
         ends: whether the first and last frame take part: "free", they do; "kept", they do not.
     """
-    first, number = _movable(clip, ends)
+    first, number = _movable_range(clip, ends)
     left = first + (random.random(int(swaps)) * (number - 1)).astype(np.int64)
     return _swap_frames(clip, np.stack([left, left + 1], axis=1))
 
@@ -196,7 +196,7 @@ def global_swap(
         random: random number generator of the clip.
         ends: whether the first and last frame take part: "free", they do; "kept", they do not.
     """
-    first, number = _movable(clip, ends)
+    first, number = _movable_range(clip, ends)
     drawn = random.random((int(swaps), 2))
     a = (drawn[:, 0] * number).astype(np.int64)
     b = (a + 1 + (drawn[:, 1] * (number - 1)).astype(np.int64)) % number

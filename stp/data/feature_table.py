@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.core.parquet import read_table, reading
+from stp.core.parquet import read_table, report_read_errors
 
 FEATURES = "features.parquet"
 
@@ -55,7 +55,7 @@ def read(folder: Path) -> Features:
     """
     path = Path(folder) / FEATURES
     expected = "features of clips"
-    with reading(path, expected):
+    with report_read_errors(path, expected):
         table = read_table(path, ["features"], expected=expected)
         column = table["features"].combine_chunks()
         values = np.asarray(column.flatten()).reshape(len(column), column.type.list_size)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from stp.core.disk import below
+from stp.core.disk import safe_join
 from stp.core.errors import StpError
 from stp.data.known_checksums import KnownChecksums
 
@@ -41,7 +41,7 @@ class RawFiles:
         self.names = sorted(self._entries)
         for name in self.names:
             if not name.startswith("/"):  # weights may lie anywhere
-                below(Path(), name, self.lock)
+                safe_join(Path(), name, self.lock)
         self._verified: dict[str, Path] = {}
         self._known = KnownChecksums.of(self.lock)
 

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from stp.core import limits
-from stp.core.disk import below
+from stp.core.disk import safe_join
 from stp.core.errors import StpError
 
 _BLOCK = 1 << 20
@@ -126,7 +126,7 @@ def folders(
                         )
                     done.add(name)
                     current = Folder(name, {}, None if aside is None else aside / name)
-                _take(current, key, member, tar, where)
+                _read_member(current, key, member, tar, where)
             if current is not None:
                 yield current
             while unpacked.read(_BLOCK):
@@ -153,7 +153,7 @@ def _split(path: str, suffix: str) -> tuple[str, str] | None:
     return None
 
 
-def _take(
+def _read_member(
     folder: Folder, key: str, member: tarfile.TarInfo, tar: tarfile.TarFile, where: str
 ) -> None:
     limits.require(f"{where}: {member.name}", member.size / 1e9, "member_gb", "GB")
@@ -162,7 +162,7 @@ def _take(
     if folder.aside is None:
         folder.files[key] = file.read()
         return
-    target = below(folder.aside, key, where)
+    target = safe_join(folder.aside, key, where)
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("wb") as out:
         shutil.copyfileobj(file, out, _BLOCK)

@@ -85,7 +85,7 @@ class MappedRows:
     def seal(self) -> None:
         """Write the checksums of all chunks to the file ``crc32c`` of the array."""
         self._maps = [self._map(i) for i in range(self._shard_count())]
-        sums = [chunk_sums.of(self._chunk(i)) for i in range(self._chunk_count())]
+        sums = [chunk_sums.crc32c(self._chunk(i)) for i in range(self._chunk_count())]
         np.array(sums, "<u4").tofile(self.folder / chunk_sums.NAME)
 
     def _open(self) -> None:
@@ -107,7 +107,7 @@ class MappedRows:
         for i in range(first, end):
             if not self._unchecked[i]:
                 continue
-            if chunk_sums.of(self._chunk(i)) != self._sums[i]:
+            if chunk_sums.crc32c(self._chunk(i)) != self._sums[i]:
                 row = i * self._chunk_rows
                 last = min(row + self._chunk_rows, len(self)) - 1
                 raise StpError(

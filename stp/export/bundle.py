@@ -19,7 +19,7 @@ from stp.collect.connection import open_results_store
 from stp.collect.schema import CellRow, ConventionRow, RawFileRow
 from stp.core.disk import writing
 from stp.core.errors import StpError
-from stp.core.job import Report, silent
+from stp.core.job import Report, report_nothing
 from stp.core.project import ORIGIN
 from stp.core.receipts import Receipt, RecordedFile, check_file, checksum
 from stp.export import cite, contents, lineage
@@ -83,7 +83,11 @@ class Options:
 
 
 def export(
-    database: Path, model: str, out: Path, options: Options | None = None, report: Report = silent
+    database: Path,
+    model: str,
+    out: Path,
+    options: Options | None = None,
+    report: Report = report_nothing,
 ) -> Summary:
     """Write the submission bundle of a model: its scores, and all files needed to judge them.
 

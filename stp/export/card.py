@@ -8,8 +8,8 @@ from stp.core.units import duration
 from stp.export.cite import Citation
 from stp.export.contents import Checkpoint, Contents, ResultRow, Training
 from stp.export.lineage import commits, environments
-from stp.export.references import text
-from stp.page.data_origin import shares
+from stp.export.references import format_reference
+from stp.page.data_origin import count_kinds
 from stp.page.digits import digits
 from stp.plan.checked_config import CONFIG_FOLDER
 
@@ -64,7 +64,7 @@ def card(
         "The model": _model(contents, citations),
         "Training": _training(contents, checkpoints),
         "Results": _results(contents),
-        "What is missing": _missing(contents),
+        "What is missing": _missing_lines(contents),
         "Licences and citations": _licences(citations),
         "How to reproduce each number": _reproduce(contents),
     }
@@ -78,7 +78,7 @@ def card(
 
 def _warning(contents: Contents) -> list[str]:
     kinds = [f"{cell.source} data, {cell.protocol} protocol" for cell in contents.cells]
-    origins = shares(kinds, "evaluations")
+    origins = count_kinds(kinds, "evaluations")
     if contents.comparable == len(contents.cells):
         return ["Official data under the paper's protocol throughout.", ""]
     if contents.comparable:
@@ -100,7 +100,7 @@ def _model(contents: Contents, citations: Sequence[Citation]) -> Iterable[str]:
     yield f"- reference: {model.reference or 'not stated'}"
     for citation in citations:
         if citation.subject.kind == "model":
-            yield from (f"  - {text(work)}" for work in citation.works.values())
+            yield from (f"  - {format_reference(work)}" for work in citation.works.values())
     yield f"- fit: {FITS.get(model.fit or '', model.fit or 'unknown')}"
     sizes = sorted(
         {
@@ -239,7 +239,7 @@ def _rank(row: ResultRow) -> str:
     return f"{row.rank} of {row.ranked}{between}"
 
 
-def _missing(contents: Contents) -> Iterable[str]:
+def _missing_lines(contents: Contents) -> Iterable[str]:
     nothing = True
     for row in contents.without_value:
         nothing = False
@@ -272,7 +272,7 @@ def _licences(citations: Sequence[Citation]) -> Iterable[str]:
         if subject.kind == "dataset":
             origin = f"; data of the tests: {subject.origin}" if subject.origin else ""
             yield f"- **{subject.title}**: {subject.licence or 'licence not stated'}{origin}"
-            yield from (f"  - {text(work)}" for work in citation.works.values())
+            yield from (f"  - {format_reference(work)}" for work in citation.works.values())
             if not citation.works:
                 yield "  - no work to cite is stated"
     yield ""

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stp.collect.query import answer
-from stp.core.errors import StpError, nearest
-from stp.export.references import Reference, bibtex, load_all, text
+from stp.collect.query import run_query
+from stp.core.errors import StpError, suggest_name
+from stp.export.references import Reference, bibtex, format_reference, load_all
 from stp.plan import config as configuration
 from stp.plan.suite import read_suites
 
@@ -67,7 +67,7 @@ def of_results(database: Path, model: str | None = None) -> list[Citation]:
     values = [model] if model else []
 
     def named(table: str, kind: str, columns: str, keys: str) -> list[Subject]:
-        _, rows = answer(
+        _, rows = run_query(
             database,
             f"SELECT {kind}, title, {columns} FROM {table} WHERE {kind} IN ({keys}) "
             f"ORDER BY {kind}",
@@ -85,14 +85,14 @@ def of_results(database: Path, model: str | None = None) -> list[Citation]:
             for name, title, stated, licence in rows
         ]
 
-    _, sources = answer(
+    _, sources = run_query(
         database,
         "SELECT tested_on, string_agg(DISTINCT source, ', ' ORDER BY source) "
         f"FROM cells{chosen} GROUP BY ALL",
         values,
     )
     origins: dict[str, str] = dict(sources)
-    _, suites = answer(
+    _, suites = run_query(
         database,
         "SELECT suite, title FROM suites WHERE suite IN "
         f"(SELECT suite FROM cells{chosen}) ORDER BY ALL",
@@ -100,7 +100,7 @@ def of_results(database: Path, model: str | None = None) -> list[Citation]:
     )
     datasets = f"SELECT trained_on FROM cells{chosen} UNION SELECT tested_on FROM cells{chosen}"
     models = f"SELECT model FROM cells{chosen}"
-    _, conventions = answer(
+    _, conventions = run_query(
         database,
         "SELECT DISTINCT convention, coalesce(c.title, o.metric) AS title FROM overall o "
         "LEFT JOIN conventions c USING (convention) WHERE value IS NOT NULL"
@@ -142,7 +142,7 @@ def of_names(names: Sequence[str]) -> list[Citation]:
             raise StpError(
                 f"{name!r} is not a suite, dataset, model or metric of config/",
                 expected="a name such as kth, simvpv2, ssim or crps.fair",
-                remedy=nearest(name, subjects),
+                remedy=suggest_name(name, subjects),
             )
     order = list(KINDS)
     chosen = [subjects[name] for name in dict.fromkeys(names)]
@@ -203,7 +203,7 @@ def _section(kind: str, citations: Sequence[Citation]) -> Iterable[str]:
             facts += f"; data behind these results: {subject.origin}"
         yield f"- **{subject.title}** ({names}){facts}"
         for key, work in same[0].works.items():
-            yield f"  - {text(work)} `{key}`"
+            yield f"  - {format_reference(work)} `{key}`"
         if not same[0].works:
             yield f"  - {_why_none(subject)}"
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stp.collect.query import answer, ask
+from stp.collect.query import query_rows, run_query
 from stp.collect.schema import ABOUT, ALIKE, CellRow, ConventionRow, ModelRow
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError, suggest_name
 from stp.core.receipts import Receipt
 from stp.export.lineage import Lineage, lineage, sql_without_paths
 from stp.inspect.facts import trainings
@@ -321,27 +321,27 @@ def contents(database: Path, model: str) -> Contents:
     Raises:
         StpError: there is no database, it has no scores of the model, or a receipt is missing.
     """
-    _, names = answer(database, "SELECT model FROM models ORDER BY model")
+    _, names = run_query(database, "SELECT model FROM models ORDER BY model")
     models = [name for (name,) in names]
     chosen = f"SELECT * FROM cells WHERE model = ? ORDER BY {_KEYS}, scale"
-    cells = ask(database, CellRow, chosen, [model])
+    cells = query_rows(database, CellRow, chosen, [model])
     if not cells:
         raise StpError(
             f"{database} has no scores of a model {model!r}",
             expected=f"one of {', '.join(models)}" if models else "a store with results",
-            remedy=nearest(model, models) if models else "run the tables first",
+            remedy=suggest_name(model, models) if models else "run the tables first",
         )
-    (described,) = ask(database, ModelRow, "FROM models WHERE model = ?", [model])
+    (described,) = query_rows(database, ModelRow, "FROM models WHERE model = ?", [model])
     ancestors = lineage(database, model)
     return Contents(
         model=described,
         cells=cells,
-        results=ask(database, ResultRow, RESULTS, [model]),
+        results=query_rows(database, ResultRow, RESULTS, [model]),
         trainings=_trainings(model, cells, ancestors),
-        without_value=ask(database, WithoutValue, WITHOUT_VALUE, [model]),
-        not_evaluated=ask(database, NotEvaluated, NOT_EVALUATED, [model]),
-        planned=ask(database, PlannedRow, PLANNED, [model]),
-        conventions=ask(
+        without_value=query_rows(database, WithoutValue, WITHOUT_VALUE, [model]),
+        not_evaluated=query_rows(database, NotEvaluated, NOT_EVALUATED, [model]),
+        planned=query_rows(database, PlannedRow, PLANNED, [model]),
+        conventions=query_rows(
             database,
             ConventionRow,
             "FROM conventions WHERE convention IN (SELECT convention FROM overall WHERE model = ?)"
@@ -381,7 +381,7 @@ def _trainings(model: str, cells: Sequence[CellRow], ancestors: Lineage) -> list
                 cell.trained_on,
                 cell.train_subset,
                 receipt,
-                trainings.ours(receipt.recipe, list(options.settings), options),
+                trainings.own_settings(receipt.recipe, list(options.settings), options),
                 published.get(dataset.title) if dataset else None,
             )
         )

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import overload
 
-from stp.collect.query import answer
+from stp.collect.query import run_query
 from stp.collect.receipt_rows import rows_of_lock
 from stp.collect.schema import RawFileRow
 from stp.core.json_files import json_or_none
@@ -58,7 +58,7 @@ def lineage(database: Path, model: str) -> Lineage:
     """
     parts = ", ".join(f"[{part}_folder]" for part in PARTS)
     query = f"SELECT unnest(flatten([model_folders, {parts}])) AS folder FROM cells"
-    _, rows = answer(database, f"{query} WHERE model = ?", [model])
+    _, rows = run_query(database, f"{query} WHERE model = ?", [model])
     folders = {Path(folder) for (folder,) in rows if folder}
     receipts = {folder: require_receipt(folder) for folder in sorted(folders)}
     folder, first = next(iter(receipts.items()))

@@ -138,7 +138,7 @@ def _tex(plain: str) -> str:
     return "".join(letters)
 
 
-def text(reference: Reference) -> str:
+def format_reference(reference: Reference) -> str:
     """Write a work as one line of Markdown."""
     names = [re.sub(r"[{}]", "", name) for name in reference.authors]
     if names and names[-1] == "others":

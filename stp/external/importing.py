@@ -14,7 +14,7 @@ import yaml
 
 from stp.core.disk import write_text, writing
 from stp.core.errors import FileError, StpError
-from stp.core.job import Report, silent
+from stp.core.job import Report, report_nothing
 from stp.core.receipts import checksum
 from stp.data.prepared import Clips, Prepared
 from stp.external import sanity_checks
@@ -28,9 +28,9 @@ from stp.external.submitted import (
     Source,
     ZarrSource,
     check_form,
-    complete,
     open_source,
     read_windows,
+    require_complete,
 )
 from stp.external.windows import DESCRIPTION, clips_of, coordinates_of, sample_ranges
 from stp.inspect.counts import prepared_folder
@@ -104,7 +104,7 @@ def import_predictions(
     accept_order: bool = False,
     accept_layout: bool = False,
     models: Path | None = None,
-    report: Report = silent,
+    report: Report = report_nothing,
 ) -> Imported:
     """Check a submission (predictions made elsewhere), and add it to a model of the plan.
 
@@ -141,7 +141,7 @@ def import_predictions(
         source = open_source(folder, windows, spool, coordinate_names(coordinates))
         if source.samples is not None and len(source.samples) == source.shape[0]:
             clips_by_sample = dict(enumerate(windows.clips))
-            complete(source.path, source.samples, len(windows.clips), clips_by_sample)
+            require_complete(source.path, source.samples, len(windows.clips), clips_by_sample)
         members = check_form(source, windows)
         if members == 1 and statistic is not None:
             raise StpError(f"{source.path}: --statistic is for several members, here is one")
@@ -157,7 +157,7 @@ def import_predictions(
         warnings += notes
         distinct = sorted(set(copies.first()))
         if len(distinct) < members:
-            copy = _only(copy, distinct)
+            copy = _keep_members(copy, distinct)
             members = len(distinct)
         evaluation = windows.evaluation
         entry_values = {
@@ -175,7 +175,7 @@ def import_predictions(
         (file,) = submission.release.files
         with writing(plan.raw_folder / file.path):
             copy.replace(plan.raw_folder / file.path)
-    replaced = _enter(entry, model, name, statement, submission)
+    replaced = _write_entry(entry, model, name, statement, submission)
     return Imported(entry, submission, warnings, replaced)
 
 
@@ -313,7 +313,7 @@ def _copy(
     return tables, agreement, layout
 
 
-def _only(copy: Path, members: list[int]) -> Path:
+def _keep_members(copy: Path, members: list[int]) -> Path:
     array = np.load(copy, mmap_mode="r")
     shape = (len(array), len(members), *array.shape[2:])
     with closing(NpyWriter(copy.with_name("distinct.npy"), _canonical(shape))) as writer:
@@ -418,7 +418,7 @@ def _more(others: int) -> str:
     return f"; so have {others} more samples" if others else ""
 
 
-def _enter(
+def _write_entry(
     entry: Path, model: Model | None, name: str, statement: Statement, submission: Submission
 ) -> bool:
     """Write the file of a model; return whether the submission replaces an older one."""

@@ -18,7 +18,7 @@ from stp.collect.videos import predictions, video
 from stp.core import store
 from stp.core.errors import StpError
 from stp.core.file_identity import identify
-from stp.core.job import Report, silent
+from stp.core.job import Report, report_nothing
 from stp.core.parquet import read_schema
 from stp.data.pixels import pixels
 from stp.metrics import fitted_quality, frame_features
@@ -36,7 +36,7 @@ from stp.metrics.fitted_quality import (
 from stp.metrics.networks.maps import NETWORKS, open_feature_maps
 from stp.metrics.networks.state import read_verified
 from stp.metrics.srocc import correlation
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 from stp.opinions import network_features
 from stp.opinions.new_videos import fit
 from stp.opinions.prepared import Database, open_database
@@ -214,7 +214,7 @@ class Measure:
         *,
         device: str = "auto",
         threads: int = 1,
-        report: Report = silent,
+        report: Report = report_nothing,
     ) -> ClipRatings:
         """Predict the opinions about clips.
 
@@ -230,7 +230,7 @@ class Measure:
         state, _ = read_verified(self.weights, self.identity)
         fitted = self.fit_measure()
         ratings: list[Rating] = []
-        with settle(device, threads, "float32") as compute:
+        with set_up_compute(device, threads, "float32") as compute:
             network_maps = open_feature_maps(self.network, state, compute.device)
             for clip in clips:
                 kind, estimate = fitted.rate(clip.frames, clip.context, network_maps, clip.name)
@@ -324,7 +324,7 @@ def of_folder(folder: Path, context: int, count: int | None = None) -> Iterator[
         StpError: there are no clips, or a clip is damaged.
     """
     clips = find_clips(folder)
-    for number in _some(len(clips), count):
+    for number in _pick_samples(len(clips), count):
         clip = clips[number]
         name = clip.path.name if clip.number is None else f"{clip.path.name}, clip {clip.number}"
         yield Clip(name, pixels(read_clip(clip)), context)
@@ -364,7 +364,7 @@ def of_cell(cell: CellRow, count: int | None = None) -> Iterator[Clip]:
         StpError: predictions are not stored, do not have 1 or 3 channels, or are damaged.
     """
     stored = predictions(cell)
-    for number in _some(len(stored.index), count):
+    for number in _pick_samples(len(stored.index), count):
         frames = pixels(video(stored, number))
         if not stored.context:
             real = stored.read(number, number + 1, slice(OBSERVED))[1][0]
@@ -407,7 +407,7 @@ def agreements(results: ClipRatings, cell: CellRow) -> list[Agreement]:
     return rows
 
 
-def _some(samples: int, count: int | None) -> list[int]:
+def _pick_samples(samples: int, count: int | None) -> list[int]:
     return [int(sample) for sample in spread(samples, count or samples)]
 
 

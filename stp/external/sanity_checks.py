@@ -199,7 +199,7 @@ def units(tables: SampleStatistics, names: list[str]) -> Problem | None:
             return Problem(
                 int(worse.argmax()), f"{mistake.what} ({about})", mistake.remedy, count - 1
             )
-    return _impossible(tables, names, spread)
+    return _find_impossible(tables, names, spread)
 
 
 def blank(tables: SampleStatistics) -> Problem | None:
@@ -221,7 +221,9 @@ def blank(tables: SampleStatistics) -> Problem | None:
     return Problem(sample, what, "predict these samples, too", count - 1)
 
 
-def _impossible(tables: SampleStatistics, names: list[str], spread: np.ndarray) -> Problem | None:
+def _find_impossible(
+    tables: SampleStatistics, names: list[str], spread: np.ndarray
+) -> Problem | None:
     lowest, highest = tables.lowest, tables.highest
     room = BEYOND * np.maximum(highest - lowest, spread)
     far = np.abs(tables.mean - tables.before) > FAR * spread
@@ -284,12 +286,15 @@ def order(
         table.astype(np.float64) / scale
         for table in (tables.forecasts, tables.latest, tables.observed)
     )
-    distance = np.minimum(_near(forecasts, latest), _near(forecasts, observed))
+    distance = np.minimum(_rms_distances(forecasts, latest), _rms_distances(forecasts, observed))
     misplaced: list[tuple[int, int]] = []
     size = max(1, PAIRS // len(distance))
     for begin in range(0, len(distance), size):
         rows = slice(begin, begin + size)
-        each = np.minimum(_far(forecasts[rows], latest), _far(forecasts[rows], observed))
+        each = np.minimum(
+            _pairwise_rms_distances(forecasts[rows], latest),
+            _pairwise_rms_distances(forecasts[rows], observed),
+        )
         overlap = (starts[rows, None] < stops) & (starts < stops[rows, None])
         each[overlap] = np.inf
         each[each >= 0.5 * distance] = np.inf  # the other sample's own forecast fits too
@@ -323,11 +328,11 @@ def is_misplaced(problem: Problem, samples: int) -> bool:
     return problem.others + 1 >= max(2.0, MISPLACED * samples)
 
 
-def _near(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _rms_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.sqrt(np.square(a - b).mean(axis=1))
 
 
-def _far(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _pairwise_rms_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Root mean square distances of all pairs, (len(a), len(b))."""
     squares = np.square(a).sum(axis=1)[:, None] + np.square(b).sum(axis=1) - 2 * a @ b.T
     return np.asarray(np.sqrt(np.maximum(squares, 0) / a.shape[1]))

@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from stp.core.disk import require_regular
-from stp.core.errors import FileError, nearest
+from stp.core.errors import FileError, suggest_name
 from stp.core.json_files import read_json
 from stp.core.limits import require_zip
 from stp.data.zarr_codecs import check_codecs
@@ -139,7 +139,7 @@ def read_windows(folder: Path) -> ExportedWindows:
     index = _read_index(require_regular(folder / INDEX))
     order = index["sample"].tolist()
     names = dict(zip(order, index["clip"], strict=True))
-    complete(folder / INDEX, order, checked.samples, names)
+    require_complete(folder / INDEX, order, checked.samples, names)
     by_sample = index.sort_values("sample")
     clips, checksums = by_sample["clip"].tolist(), by_sample["window"].tolist()
     if windows_checksum(zip(clips, checksums, strict=True)) != checked.index_sha256:
@@ -162,7 +162,7 @@ def _read_index(path: Path) -> pd.DataFrame:
     return table
 
 
-def complete(where: Path, samples: list[int], count: int, clips: Mapping[int, str]) -> None:
+def require_complete(where: Path, samples: list[int], count: int, clips: Mapping[int, str]) -> None:
     """Require that a submission has every sample exactly once.
 
     Args:
@@ -238,7 +238,7 @@ class ArraySource:
         self.shape, self.dtype = tuple(array.shape), np.dtype(array.dtype)
         self.coordinates: Mapping[str, np.ndarray] = beside or {}
         samples = self.coordinates.get(SAMPLE)
-        self.samples = None if samples is None else _numbers(path, samples)
+        self.samples = None if samples is None else _sample_indices(path, samples)
 
     def read(self, rows: list[int]) -> np.ndarray:
         """Read rows by index; consecutive rows are read at once."""
@@ -281,7 +281,7 @@ class FileSource:
                         f"sample {sample}, {also}",
                         expected="one file for each sample, by its number or its clip",
                     )
-        complete(folder, sorted(self._files), len(clips), dict(enumerate(clips)))
+        require_complete(folder, sorted(self._files), len(clips), dict(enumerate(clips)))
         first = self._load(0)
         self.shape, self.dtype = (len(clips), *first.shape), first.dtype
         self.samples: list[int] | None = list(range(len(clips)))
@@ -355,7 +355,9 @@ def _npz_source(path: Path, spool: Path, beside: set[str]) -> Source:
 
 
 def _no_array(path: Path, arrays: Iterable[str]) -> FileError:
-    return FileError(path, "no array called predictions", remedy=nearest("predictions", arrays))
+    return FileError(
+        path, "no array called predictions", remedy=suggest_name("predictions", arrays)
+    )
 
 
 def _map(path: Path, original: Path) -> np.ndarray:
@@ -426,7 +428,7 @@ def _zarr_source(path: Path, beside: set[str]) -> Source:
         raise FileError(path, f"cannot be read ({error})", remedy=AGAIN) from error
 
 
-def _numbers(path: Path, samples: Any) -> list[int]:
+def _sample_indices(path: Path, samples: Any) -> list[int]:
     values = np.asarray(samples)
     if values.ndim != 1 or values.dtype.kind not in "iu":
         raise FileError(

@@ -16,7 +16,7 @@ import pandas as pd
 from stp.core import store
 from stp.core.disk import writing
 from stp.core.errors import FileError, StpError
-from stp.core.job import Report, silent
+from stp.core.job import Report, report_nothing
 from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_read import (
     array_attributes,
@@ -84,7 +84,7 @@ def export(
     *,
     kind: str = "zarr",
     with_truth: bool = False,
-    report: Report = silent,
+    report: Report = report_nothing,
 ) -> int:
     """Write the windows of an evaluation, their index, `windows.json` and a README.
 

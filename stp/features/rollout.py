@@ -10,7 +10,7 @@ network needs are drawn.
 from stp.core.job import Extras, Job
 from stp.data.prepared import Prepared
 from stp.features.clip_features import write_features
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 from stp.options.features import FeatureOptions
 from stp.options.predict import PredictOptions
 from stp.predict.forecasts import Forecasts
@@ -39,7 +39,7 @@ def run(job: Job) -> Extras:
     predict = PredictOptions.from_recipe(rollout["predict"])
     data = Prepared(job.inputs["data"])
     device = job.runtime.get("device", "auto")
-    with settle(device, predict.threads, predict.precision) as compute:
+    with set_up_compute(device, predict.threads, predict.precision) as compute:
         forecasts = Forecasts(rollout, data, job.inputs, compute)
         predicted = (forecasts.of(rows) for rows in forecasts.batches())
         return {**forecasts.describe(), **write_features(job, options, forecasts.clips, predicted)}

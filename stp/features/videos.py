@@ -17,7 +17,7 @@ from stp.metrics import frame_features
 from stp.metrics.networks.maps import NETWORKS, FeatureMaps, check_size, open_feature_maps
 from stp.metrics.networks.state import read_verified
 from stp.metrics.perceptual import weights_path
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 from stp.opinions import network_features
 from stp.opinions.dependence import (
     correlation_of_distances,
@@ -79,7 +79,7 @@ def run(job: Job) -> Extras:
     seconds: dict[str, float] = {}
     device = job.runtime.get("device", "auto")
     began = time.monotonic()
-    with settle(device, options.threads, "float32") as compute, torch.inference_mode():
+    with set_up_compute(device, options.threads, "float32") as compute, torch.inference_mode():
         network_maps = open_feature_maps(options.network, state, compute.device)
         for number, video in enumerate(database.videos(), start=1):
             for name, values in features_of(video, network_maps, options.context, seconds).items():
@@ -121,13 +121,15 @@ def _dependence(parts: dict[str, np.ndarray], maps: int) -> dict[str, object]:
             for first, other in pairs
         },
         "dissimilarity": {
-            name: round(float(np.median([_unlike(row, maps) for row in parts[name]])), 4)
+            name: round(
+                float(np.median([_first_to_last_change(row, maps) for row in parts[name]])), 4
+            )
             for name in ("ssa", "rfd_written")
         },
     }
 
 
-def _unlike(row: np.ndarray, maps: int) -> float:
+def _first_to_last_change(row: np.ndarray, maps: int) -> float:
     frames = row.reshape(-1, maps)
     return dissimilarity(frames[0], frames[-1])
 

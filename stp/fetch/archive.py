@@ -20,7 +20,7 @@ from io import FileIO
 from pathlib import Path, PurePosixPath
 from typing import IO, Literal, NamedTuple
 
-from stp.core.disk import below, writing
+from stp.core.disk import safe_join, writing
 from stp.core.errors import StpError
 from stp.core.limits import require_unpacked, require_zip
 from stp.fetch.download import finish_part, open_part, part_path
@@ -87,7 +87,7 @@ def unpack(
             for member in _members(archive, advance):
                 unpacked, members = unpacked + member.size, members + 1
                 require_unpacked(archive, packed, unpacked, members)
-                possible = _places(archive, member.name, into, strip)
+                possible = _possible_paths(archive, member.name, into, strip)
                 target = next(filter(wanted, possible), None)
                 if target is None:
                     continue
@@ -140,9 +140,9 @@ def _has_size(name: str, size: int, find: Callable[[str], Path | None]) -> bool:
     return path is not None and path.stat().st_size == size
 
 
-def _places(archive: Path, name: str, into: str, strip: int | Literal["any"]) -> list[str]:
+def _possible_paths(archive: Path, name: str, into: str, strip: int | Literal["any"]) -> list[str]:
     """Possible paths of a member below the raw folder; empty if its whole name is stripped."""
-    parts = below(Path(), name, archive).parts
+    parts = safe_join(Path(), name, archive).parts
     strips = range(len(parts)) if strip == "any" else [strip]
     rests = [parts[count:] for count in strips]
     return ["/".join([*PurePosixPath(into).parts, *rest]) for rest in rests if rest]

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from stp.core.job import Report, silent
+from stp.core.job import Report, report_nothing
 from stp.core.lock import Lock, matches
 from stp.data.known_checksums import KnownChecksums
 from stp.fetch.archive import UNPACKED, is_unpacked, unpack
@@ -82,7 +82,7 @@ class Archives:
         roots: Sequence[Path],
         locked: Lock | None,
         checksums: KnownChecksums | None = None,
-        report: Report = silent,
+        report: Report = report_nothing,
     ) -> None:
         self.declared: Sequence[Mapping[str, Any]] = release.get("archives", ())
         self.files: Sequence[Mapping[str, Any]] = release.get("files", ())

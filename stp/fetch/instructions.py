@@ -61,7 +61,7 @@ def missing_error(
         f"{len(files)} raw file(s) or patterns of {title} are missing and cannot be downloaded "
         "automatically",
         expected=expected,
-        remedy="\n".join([*how([*archives, *files]), then]),
+        remedy="\n".join([*list_steps([*archives, *files]), then]),
     )
 
 
@@ -74,13 +74,13 @@ def removed_error(title: str, names: Sequence[str], root: Path) -> StpError:
         root: folder of the generated files.
     """
     return StpError(
-        f"files of {title} were removed after it was generated: {some(names)}",
+        f"files of {title} were removed after it was generated: {abbreviate_names(names)}",
         expected=f"all its files below {root}",
         remedy=f"remove the folder {root}; it will be generated again",
     )
 
 
-def how(missing: Iterable[Missing]) -> list[str]:
+def list_steps(missing: Iterable[Missing]) -> list[str]:
     """List the steps by which a user can obtain missing files.
 
     Returns:
@@ -106,10 +106,10 @@ def how(missing: Iterable[Missing]) -> list[str]:
             steps.setdefault(text, []).append(file.path)
     if len(steps) == 1:
         return list(steps)
-    return [f"for {some(paths)}: {text}" for text, paths in steps.items()]
+    return [f"for {abbreviate_names(paths)}: {text}" for text, paths in steps.items()]
 
 
-def some(names: Sequence[str], most: int = FOLDED) -> str:
+def abbreviate_names(names: Sequence[str], most: int = FOLDED) -> str:
     """Join the first `most` names, and count the others: "a.zip, b.zip and 3 more"."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")

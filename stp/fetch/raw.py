@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 
 from stp.core import named_modules
 from stp.core.disk import is_hidden, require_regular, write_text_once, writing
-from stp.core.errors import StpError, nearest
-from stp.core.job import Report, silent
+from stp.core.errors import StpError, suggest_name
+from stp.core.job import Report, report_nothing
 from stp.core.lock import (
     Lock,
     header_of,
@@ -35,7 +35,7 @@ from stp.fetch.archive import UNPACKED
 from stp.fetch.archives import Archives, find
 from stp.fetch.checksum import Checksum, in_threads, verify_checksum
 from stp.fetch.download import Manners
-from stp.fetch.instructions import Missing, missing_error, removed_error, some
+from stp.fetch.instructions import Missing, abbreviate_names, missing_error, removed_error
 from stp.fetch.meter import TransferMeter
 from stp.fetch.parallel import FileToFetch, download_all
 from stp.fetch.table import FileState
@@ -122,7 +122,7 @@ def fetch(
     beside: Sequence[Path] = (),
     registered: Path | None = None,
     accept_incomplete: bool = False,
-    report: Report = silent,
+    report: Report = report_nothing,
     manners: Manners = Manners(),  # noqa: B008 (it is frozen)
     watch: Watch = run_unwatched,
 ) -> None:
@@ -202,7 +202,7 @@ def fetch(
     if locked is not None and names != set(locked.files):
         raise StpError(
             f"the files declared for {title} are not those of its lock file {lock}: "
-            f"{some(sorted(names ^ set(locked.files)))}",
+            f"{abbreviate_names(sorted(names ^ set(locked.files)))}",
             remedy="declare the changed list of files as a new release",
         )
 
@@ -235,7 +235,7 @@ def check(
     roots: Sequence[Path],
     lock: Path,
     registered: Path | None = None,
-    report: Report = silent,
+    report: Report = report_nothing,
 ) -> list[FileState]:
     """Check every raw file of a release, without downloading, unpacking or generating files.
 
@@ -269,14 +269,16 @@ def check(
         return [FileState(roots[0].as_posix(), "missing", how=how)]
     resolved = _resolve(release, roots, locked)
     packed = [a.path.name for a in Archives(release, roots, locked).all() if a.path]
-    unpacks = f"`stp fetch` unpacks {some(packed)}" if packed else ""
+    unpacks = f"`stp fetch` unpacks {abbreviate_names(packed)}" if packed else ""
     states = [
-        FileState(gap.path, "missing", gap.note, files=gap.files, how=unpacks or _how(gap))
+        FileState(
+            gap.path, "missing", gap.note, files=gap.files, how=unpacks or _instructions_for(gap)
+        )
         for gap in resolved.shortfalls
     ]
     for file in resolved.files:
         if file.path is None:
-            how = _how(file.missing) or f"put it at {roots[0] / file.name}"
+            how = _instructions_for(file.missing) or f"put it at {roots[0] / file.name}"
             if file.downloadable:
                 how = f"`stp fetch` downloads it from {urlsplit(file.declared['url']).netloc}"
             size = file.declared.get("bytes") or 0
@@ -313,7 +315,7 @@ def _size(file: _File) -> int:
         return 0
 
 
-def _how(missing: Missing) -> str:
+def _instructions_for(missing: Missing) -> str:
     return str(missing.declared.get("instructions", "")).strip()
 
 
@@ -371,7 +373,7 @@ def run_generator(
     generator: str,
     options: Mapping[str, Any],
     out: Path,
-    report: Report = silent,
+    report: Report = report_nothing,
     watch: Watch = run_unwatched,
     declared: Mapping[str, Path] = MappingProxyType({}),
 ) -> None:
@@ -397,7 +399,7 @@ def run_generator(
         raise StpError(
             f"there is no generator {generator!r}: no module {name}",
             expected=f"one of {', '.join(generators)}",
-            remedy=nearest(name, generators),
+            remedy=suggest_name(name, generators),
         )
     module = watch(lambda: importlib.import_module(name))
     unfinished = out.with_name(f".{out.name}.{os.getpid()}")
@@ -456,7 +458,7 @@ def _with_registered(
         raise StpError(
             f"{registered} and the files that are declared of {header['dataset']} (release "
             f"{header['release']}) are not the same: "
-            + some(sorted(set(named) | (set(official.files) - declared))),
+            + abbreviate_names(sorted(set(named) | (set(official.files) - declared))),
             remedy="correct either of them, or register the changed files as a new release",
         )
     return {**release, "files": files}

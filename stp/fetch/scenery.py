@@ -93,7 +93,7 @@ class Street:
         is_line = (np.abs(side) < 0.12) & (np.mod(along, 9) < 4)
         is_line |= np.abs(np.abs(side) - self.half_width + 0.3) < 0.1
         grey = np.where(is_line, 225, grey)
-        frame[below] = _hazy(grey[..., None], depth[..., None])
+        frame[below] = _add_haze(grey[..., None], depth[..., None])
 
     def _houses(self, frame: np.ndarray, x: np.ndarray, y: np.ndarray, z: float) -> None:
         side = (x > 0).astype(int)
@@ -104,10 +104,10 @@ class Street:
         wall = (up >= 0) & (up < self.heights[side, house]) & (depth < _LOOP / 2)
         window = (np.mod(up, 3.1) > 1.0) & (np.mod(up, 3.1) < 2.4) & (np.mod(along, 2.7) > 1.3)
         colour = np.where(window[..., None], 45.0, self.colours[side, house])
-        frame[wall] = _hazy(colour, depth[None, :, None])[wall]
+        frame[wall] = _add_haze(colour, depth[None, :, None])[wall]
 
 
-def _hazy(colour: np.ndarray, depth: np.ndarray) -> np.ndarray:
+def _add_haze(colour: np.ndarray, depth: np.ndarray) -> np.ndarray:
     clear = np.exp(-depth / _SIGHT)
     return colour * clear + _HAZE * (1 - clear)
 
@@ -120,7 +120,7 @@ def _paint(frame: np.ndarray, thing: Thing, depth: float, focal: float) -> None:
     foot = _HORIZON * height + focal * (_CAMERA - thing.foot) / depth
     columns = slice(max(0, round(left)), max(0, round(right)))
     rows = slice(max(0, round(top)), max(0, round(foot)))
-    frame[rows, columns] = _hazy(thing.colour, np.array(depth))
+    frame[rows, columns] = _add_haze(thing.colour, np.array(depth))
 
 
 def _trees(rng: np.random.Generator, road: float) -> list[Thing]:

@@ -154,19 +154,21 @@ def render(
         for i in order:
             centre, radius = projected[i, :2] * scale, motion.radii[i] * projected[i, 2] * size
             shadow = centre + 0.35 * radius
-            _capsule(image, shadow, shadow, 1.05 * radius, np.full(3, 45.0), 0.4)
-            _capsule(image, centre, centre, radius, motion.colours[i])
+            _paint_capsule(image, shadow, shadow, 1.05 * radius, np.full(3, 45.0), 0.4)
+            _paint_capsule(image, centre, centre, radius, motion.colours[i])
             glint = centre - 0.3 * radius
-            _capsule(image, glint, glint, 0.3 * radius, motion.colours[i] * 0.5 + 127, 0.6)
+            _paint_capsule(image, glint, glint, 0.3 * radius, motion.colours[i] * 0.5 + 127, 0.6)
         joints = _arm(camera, np.array([x, y, z]))
         for (a, b), thick in zip(pairwise(joints), (0.055, 0.045, 0.03), strict=True):
             thickness = thick * (a[2] + b[2]) / 2 * size
-            _capsule(image, a[:2] * scale, b[:2] * scale, thickness, np.array([70.0, 72.0, 80.0]))
+            _paint_capsule(
+                image, a[:2] * scale, b[:2] * scale, thickness, np.array([70.0, 72.0, 80.0])
+            )
         tip = joints[-1]
         for side in (-0.02, 0.02):  # two fingers
             finger = (tip[:2] + np.array([side, 0])) * scale
             low = finger + np.array([0, 0.03 * size])
-            _capsule(image, finger, low, 0.012 * size, np.array([190.0, 190.0, 195.0]))
+            _paint_capsule(image, finger, low, 0.012 * size, np.array([190.0, 190.0, 195.0]))
         image += rng.normal(0, _NOISE, image.shape)
         frames[t] = np.clip(np.rint(image), 0, 255)
     return frames
@@ -202,7 +204,7 @@ def _background(camera: Camera, height: int, width: int, rng: np.random.Generato
     return image
 
 
-def _capsule(
+def _paint_capsule(
     image: np.ndarray,
     a: np.ndarray,
     b: np.ndarray,

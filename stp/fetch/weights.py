@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from stp.core.disk import writing
-from stp.core.errors import StpError, nearest
-from stp.core.job import Report, silent
+from stp.core.errors import StpError, suggest_name
+from stp.core.job import Report, report_nothing
 from stp.fetch import package_index
 from stp.fetch.archive import unpack
 from stp.fetch.checksum import checksum, require_declared
 from stp.fetch.download import Manners
 from stp.fetch.parallel import FileToFetch, combine_errors, download_all
-from stp.plan.weights import Network, PackagedFile, WeightFile, how, present
+from stp.plan.weights import Network, PackagedFile, WeightFile, how_to_obtain, present
 
 SECOND_TRY_S = 15.0
 """Seconds without data after which a second source is abandoned."""
@@ -27,7 +27,7 @@ def fetch(
     names: Iterable[str] = (),
     *,
     manners: Manners | None = None,
-    report: Report = silent,
+    report: Report = report_nothing,
 ) -> list[Path]:
     """Download missing weights, and verify them.
 
@@ -51,7 +51,7 @@ def fetch(
     names = list(names)
     for name in names:
         if name not in networks:
-            raise StpError(f"unknown network {name!r}", remedy=nearest(name, networks))
+            raise StpError(f"unknown network {name!r}", remedy=suggest_name(name, networks))
     at_hand = present(folder, networks)
     absent = [name for name in names or networks if name not in at_hand]
     sources = {name: _by_size(networks[name].files) for name in absent}
@@ -60,7 +60,7 @@ def fetch(
             raise StpError(
                 f"the weights of {networks[name].title} cannot be downloaded",
                 expected="a file with sha256, and with url or packaged, in config/weights.yaml",
-                remedy=how(folder, networks[name]),
+                remedy=how_to_obtain(folder, networks[name]),
             )
     fetched, problems = [], []
     archives: dict[str, Path] = {}
@@ -68,7 +68,9 @@ def fetch(
         for files in sources.values():
             try:
                 if files:
-                    fetched.append(_first(folder, files, archives, manners or Manners(), report))
+                    fetched.append(
+                        _download_first(folder, files, archives, manners or Manners(), report)
+                    )
             except StpError as problem:
                 problems.append(problem)
     finally:
@@ -90,7 +92,7 @@ def _by_size(files: Sequence[WeightFile]) -> list[WeightFile]:
     return sorted((file for file in files if file.is_fetched), key=size)
 
 
-def _first(
+def _download_first(
     folder: Path,
     files: Sequence[WeightFile],
     archives: dict[str, Path],

@@ -13,7 +13,7 @@ from stp.core.errors import StpError
 from stp.data.raw_files import UnlockedFiles
 from stp.inspect.first_look import FIRST_LOOKS
 from stp.inspect.own_files import members_of, root_of
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.plan.checked_config import in_order
@@ -115,7 +115,7 @@ class FrameModel:
                 )
             extra = {"phase": torch.full((len(observed),), phase), "interval": 1}
         constants = self.normalisation or Normalisation(0.0, 1.0)
-        with settle(device, torch.get_num_threads(), "float32") as compute:
+        with set_up_compute(device, torch.get_num_threads(), "float32") as compute:
             network = network.to(compute.device).eval()
             extra = {k: v.to(compute.device) if k == "phase" else v for k, v in extra.items()}
             forecasts = []
@@ -209,7 +209,7 @@ def read(path: Path, model: FrameModel, options: dict[str, Any] | None = None) -
         )
         span = (model.context - 1) * reader_options.frame_step + 1
         read_frames = [
-            _last(raw, contents, number, span)[:: reader_options.frame_step]
+            _read_last_frames(raw, contents, number, span)[:: reader_options.frame_step]
             for number in range(len(contents.recordings))
         ]
     attrs = {"stored_scale": 1.0, "stored_offset": 0.0, **contents.attrs}
@@ -234,7 +234,9 @@ def read(path: Path, model: FrameModel, options: dict[str, Any] | None = None) -
     )
 
 
-def _last(raw: UnlockedFiles, contents: RawContents, number: int, span: int) -> np.ndarray:
+def _read_last_frames(
+    raw: UnlockedFiles, contents: RawContents, number: int, span: int
+) -> np.ndarray:
     """The last frames of a recording, in the stored type."""
     recording = contents.recordings[number]
     begin = max([0, *recording.cuts])

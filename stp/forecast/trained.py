@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from stp.core import store
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError, suggest_name
 from stp.core.json_files import read_json
 from stp.core.options import build
 from stp.core.receipts import read_receipt
@@ -124,7 +124,9 @@ def _find_training(text: str, configfile: Path) -> Path:
             f"{text!r} is no file, no model without parameters, and "
             f"{len(matches) or 'no'} trainings of {configfile}",
             expected=f"one of: {listed or 'nothing is trained'}",
-            remedy=nearest(words[0], parts) if not matches else "add words of its path, with /",
+            remedy=suggest_name(words[0], parts)
+            if not matches
+            else "add words of its path, with /",
         )
     folder = plan.store / matches[0].folder
     if not store.is_complete(folder):

@@ -6,7 +6,7 @@ from typing import Any
 from stp.inspect.counts import ClipCounts, Row, count_clips, rows
 from stp.inspect.descriptions import Leakage
 from stp.inspect.leakage import report
-from stp.page.plain_table import number, share, table
+from stp.page.plain_table import format_count, share, table
 from stp.plan.cells import Plan
 from stp.plan.dataset import Dataset
 from stp.prepare.output import SPLITS
@@ -73,10 +73,10 @@ def lines(plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
         (
             pair.split,
             pair.against,
-            number(pair.clips),
+            format_count(pair.clips),
             share(pair.same_cluster, pair.clips),
             share(pair.overlapping, pair.clips),
-            number(pair.clusters),
+            format_count(pair.clusters),
             share(pair.shared_clusters, pair.clusters),
         )
         for pair in leakage.shared
@@ -127,6 +127,6 @@ def section(dataset: Dataset) -> Iterator[str]:
 def _split_text(dataset: Dataset, split: str) -> str:
     """Text with the number of clips of a split: ``val 1,801 (Table 1: 1,628)``."""
     ours, published = (c.by_split[split] for c in (dataset.counts, dataset.counts.published))
-    notes = [] if published is None else [f"Table 1: {number(published)}"]
+    notes = [] if published is None else [f"Table 1: {format_count(published)}"]
     notes += filter(None, [dataset.counts.explained.get(split)])
-    return f"{split} {number(ours)}" + (f" ({'; '.join(notes)})" if notes else "")
+    return f"{split} {format_count(ours)}" + (f" ({'; '.join(notes)})" if notes else "")

@@ -142,7 +142,7 @@ def count_clips(plan: Plan, name: str) -> ClipCounts:
     """
     planned, reason = None, ""
     try:
-        promised = promise(plan, name)
+        promised = expected_counts(plan, name)
         planned = Planned(list(promised.clips), promised.numbers, promised.unknown)
     except StpError as error:
         reason = _format_error(error)
@@ -151,7 +151,7 @@ def count_clips(plan: Plan, name: str) -> ClipCounts:
     return ClipCounts(name, planned, reason, prepared)
 
 
-def promise(plan: Plan, name: str) -> Planned:
+def expected_counts(plan: Plan, name: str) -> Planned:
     """Find out which clips the preparation of a dataset will write, without reading the data.
 
     The clips follow from split lists and from rules of the dataset's reader.

@@ -31,7 +31,7 @@ from stp.prepare.own.calendar import DAY
 from stp.prepare.own.far_values import far_error, far_value
 from stp.prepare.own.options import RawContents
 from stp.prepare.own.reader import KINDS, PIECE_BYTES, VALUES, build_options
-from stp.prepare.own.splits import cut_windows, deal, require_windows
+from stp.prepare.own.splits import assign_splits, cut_windows, require_windows
 from stp.score.jackknife import FEWEST_CLUSTERS
 
 SPLIT_WORDS = {
@@ -244,7 +244,7 @@ def _uneven_rates(contents: RawContents) -> str:
 
 
 def _cut_windows(draft: Draft, contents: RawContents, lengths: list[int]) -> list[Clip]:
-    parts = deal(contents, build_options(draft.all_options()), lambda name: [])
+    parts = assign_splits(contents, build_options(draft.all_options()), lambda name: [])
     longest = [max((p.stop - p.first for p in parts if p.split == s), default=0) for s in SPLITS]
     span = max(2, min(MOST_FRAMES, lengths[len(lengths) // 4], *longest))
     draft.context, draft.horizon = span - span // 2, span // 2

@@ -56,7 +56,7 @@ def look_at_videos(raw: RawFiles) -> FirstLook:
     videos.probe(path)  # raises errors that name the problem
     height, width = videos.size(path)
     notes = {"shape": f"channels (1: grey), height, width; {path.name} has {height} x {width}"}
-    return FirstLook([3, *_smaller(height, width)], {}, PIXEL_METRICS, notes)
+    return FirstLook([3, *_shrink_size(height, width)], {}, PIXEL_METRICS, notes)
 
 
 def look_at_pictures(raw: RawFiles) -> FirstLook:
@@ -66,10 +66,10 @@ def look_at_pictures(raw: RawFiles) -> FirstLook:
     with Image.open(path) as picture:
         grey = picture.mode == "L"
     notes = {"shape": f"channels (1: grey), height, width; {path.name} has {height} x {width}"}
-    return FirstLook([1 if grey else 3, *_smaller(height, width)], {}, PIXEL_METRICS, notes)
+    return FirstLook([1 if grey else 3, *_shrink_size(height, width)], {}, PIXEL_METRICS, notes)
 
 
-def _smaller(height: int, width: int) -> list[int]:
+def _shrink_size(height: int, width: int) -> list[int]:
     """A smaller size with about the same proportions, in multiples of 8, as networks need."""
     scale = min(1.0, LONGEST_SIDE / max(height, width))
     return [max(8, round(side * scale / 8) * 8) for side in (height, width)]

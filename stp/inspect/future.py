@@ -11,7 +11,7 @@ from stp.core.errors import StpError
 from stp.core.options import build
 from stp.inspect.counts import prepared_folder
 from stp.options.protocols import PROTOCOLS
-from stp.page.plain_table import number, table
+from stp.page.plain_table import format_count, table
 from stp.plan.cells import Plan
 from stp.plan.checked_config import check_known
 from stp.tracks import leak, predictors, prepared
@@ -134,7 +134,7 @@ def lines(leakage: FutureLeakage, width: int) -> Iterator[str]:
     cells = [
         (
             effect.protocol,
-            number(effect.scenarios),
+            format_count(effect.scenarios),
             *(f"{moved:.2f}" for moved in (effect.observed, *effect.predicted.values())),
         )
         for effect in leakage.leaks
@@ -152,8 +152,8 @@ def lines(leakage: FutureLeakage, width: int) -> Iterator[str]:
         (
             *(effect.predictor, leakage.parameters[effect.predictor], effect.protocol),
             *(
-                number(effect.scenarios),
-                number(effect.people),
+                format_count(effect.scenarios),
+                format_count(effect.people),
                 f"{effect.ade:.3f}",
                 f"{effect.fde:.3f}",
             ),

@@ -39,7 +39,7 @@ from stp.prepare.track_readers.detections import (
 from stp.prepare.track_survey import survey
 from stp.prepare.tracks import UNITS, TracksOptions, group_files, read_recording
 from stp.score.jackknife import FEWEST_CLUSTERS
-from stp.tracks.gaps import LONGEST_GAP, missing
+from stp.tracks.gaps import LONGEST_GAP, count_missing
 from stp.tracks.prepared import PreparedTracks
 from stp.tracks.tracks import (
     FASTEST,
@@ -457,6 +457,6 @@ def _remarks(
             f"CHECK: {len(left_out)} people are left out, who are seen less often than every "
             f"{LONGEST * tracks.dt:g} s: {'; '.join(left_out[:3])}{more}"
         )
-    filled = missing(tracks.decimated(prepare.get("decimate", 1)))
+    filled = count_missing(tracks.decimated(prepare.get("decimate", 1)))
     if filled:
         yield f"scenarios fill gaps of up to {LONGEST_GAP:g} s: {filled} positions are missing"

@@ -9,7 +9,7 @@ from stp.plan.checked_config import in_order
 from stp.prepare.output import SPLITS
 from stp.prepare.own.options import RawContents
 from stp.prepare.own.reader import build_options
-from stp.prepare.own.splits import cut_windows, deal, require_windows
+from stp.prepare.own.splits import assign_splits, cut_windows, require_windows
 from stp.score.jackknife import FEWEST_CLUSTERS
 
 Options = dict[str, Any]
@@ -69,7 +69,7 @@ def _clusters(contents: RawContents, options: Options, span: int) -> int:
     """Number of clusters of the test split with some options; 0 if a split gets no windows."""
     try:
         built = build_options(in_order(options))
-        parts = deal(contents, built, lambda name: [])
+        parts = assign_splits(contents, built, lambda name: [])
         clips = cut_windows(contents, parts, built, span)
         require_windows(contents, parts, clips, built, span)
     except StpError:

@@ -33,7 +33,7 @@ def new_dataset(
             data other than detections of people.
     """
     if name and (folder / "datasets" / f"{name}.yaml").exists():
-        raise _exists(folder / "datasets" / f"{name}.yaml")
+        raise _exists_error(folder / "datasets" / f"{name}.yaml")
     if _is_tracks(path):
         yield from _new_tracks(path.resolve(), name, folder, fps)
         return
@@ -67,7 +67,9 @@ def _new_tracks(path: Path, name: str | None, folder: Path, fps: float | None) -
     names = [file.relative_to(root).as_posix() for file in guess_tracks.members(path)]
     name = dataset_name(path, name)
     guess = guess_tracks.guess(root, names, fps)
-    options, other_files = new_tracks.around(root, path if path.is_dir() else path.parent)
+    options, other_files = new_tracks.find_goals_and_map(
+        root, path if path.is_dir() else path.parent
+    )
     guess.prepare.update(options)
     mirror = None if root in raw_folders() else root
     text = new_tracks.dataset_text(name, root, [*names, *other_files], guess)
@@ -80,7 +82,7 @@ def _write(folder: Path, name: str, dataset: str, scale: str) -> Iterator[str]:
     targets = {folder / "datasets" / f"{name}.yaml": dataset, folder / f"{name}.yaml": scale}
     for target in targets:
         if target.exists():
-            raise _exists(target)
+            raise _exists_error(target)
     for target, text in targets.items():
         with writing(target):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -100,5 +102,5 @@ def _next_steps(folder: Path, name: str, root: Path, table: str) -> Iterator[str
     yield f"  snakemake --profile local --configfile {scale} -- results/tables/{table}.csv"
 
 
-def _exists(path: Path) -> StpError:
+def _exists_error(path: Path) -> StpError:
     return StpError(f"{path} exists", remedy="set --name, or remove the file")

@@ -13,7 +13,7 @@ from stp.score.jackknife import FEWEST_CLUSTERS
 METRICS = ["displacement.by_scenario", "final_displacement.by_scenario"]
 
 
-def around(root: Path, folder: Path) -> tuple[dict[str, Any], list[str]]:
+def find_goals_and_map(root: Path, folder: Path) -> tuple[dict[str, Any], list[str]]:
     """Find a file of goals and a map beside the detections, by their usual names.
 
     Goals are places that people walk to.

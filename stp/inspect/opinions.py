@@ -20,7 +20,7 @@ from stp.inspect.descriptions import Leakage
 from stp.opinions.moments import Moments, p_value
 from stp.opinions.prepared import open_database
 from stp.opinions.raters import identical_text
-from stp.page.plain_table import number, table
+from stp.page.plain_table import format_count, table
 from stp.plan.cells import Plan
 from stp.plan.dataset import Dataset
 
@@ -54,7 +54,7 @@ def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage |
         videos, note = None, NOT_PREPARED
         if counted is not None:
             videos = counted["videos"]
-            note = f"videos, in {number(counted['splits'].get(family, 0))} splits"
+            note = f"videos, in {format_count(counted['splits'].get(family, 0))} splits"
         rows.append(Row(name, source, family, None, videos, None, note))
     return rows, Leakage([], [], OVERLAP) if leakage else None
 
@@ -72,7 +72,7 @@ def lines(plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
     if counted is None:
         yield f"{name} is not prepared: {how_to_prepare(name)}"
         return
-    yield f"{name}: opinions of {number(counted['videos'])} videos"
+    yield f"{name}: opinions of {format_count(counted['videos'])} videos"
     printed = read_printed_numbers(plan, name)
     if numbers := of_raters(counted, printed):
         yield raters(numbers)
@@ -162,8 +162,8 @@ def raters(numbers: list[Number]) -> str:
     if halves.published:
         agreement = f"; printed: {halves.published}"
     return (
-        f"{number(int(every.value))} raters, of whom {int(rejected.value)} are rejected{counts}; "
-        "the opinions of random halves of the others correlate with "
+        f"{format_count(int(every.value))} raters, of whom {int(rejected.value)} are rejected"
+        f"{counts}; the opinions of random halves of the others correlate with "
         f"{halves.value:.3f} (median{agreement})"
     )
 
@@ -356,7 +356,7 @@ def tables(rows: list[dict[str, Any]], printed: Printed, width: int) -> Iterator
         width: maximum length of a line, characters.
     """
     sources = [
-        (source.name, number(int(source.value)), source.published)
+        (source.name, format_count(int(source.value)), source.published)
         for source in of_sources(rows, printed)
     ]
     yield from table(("source dataset", "videos", "printed"), sources, width, left=1)
@@ -370,7 +370,7 @@ def tables(rows: list[dict[str, Any]], printed: Printed, width: int) -> Iterator
     for videos, mean, deviation in zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True):
         opinion = f"{mean.value:.2f} ± {deviation.value:.2f}"
         published = f"{mean.published} ± {deviation.published}" if mean.published else ""
-        count = number(int(videos.value)), videos.published
+        count = format_count(int(videos.value)), videos.published
         groups.append((videos.name, *count, opinion, published))
     yield from table(("group", "videos", "printed", "opinion", "printed"), groups, width, left=1)
     yield ""

@@ -8,7 +8,7 @@ from stp.core.receipts import require_receipt
 from stp.core.units import size_text
 from stp.inspect.counts import Row, how_to_prepare
 from stp.inspect.descriptions import DatasetDescriber, Leakage, describer_of
-from stp.page.plain_table import number, table
+from stp.page.plain_table import format_count, table
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
 from stp.plan.checked_config import check_known
@@ -117,7 +117,7 @@ def count_lines(plan: Plan, counts: list[Row], width: int) -> list[str]:
         is_new = row.dataset != dataset_before
         first = (row.dataset, row.source) if is_new else ("", "")
         note = "as above" if row.note and row.note == note_before and not is_new else row.note
-        numbers = (number(n) for n in (row.counted, row.prepared, row.published))
+        numbers = (format_count(n) for n in (row.counted, row.prepared, row.published))
         cells.append((*first, row.split, *numbers, differs, note))
         dataset_before, note_before = row.dataset, row.note
     unexplained = sum(row.unexplained for row in counts)

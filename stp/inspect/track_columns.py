@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from stp.core.errors import FileError, StpError, nearest
+from stp.core.errors import FileError, StpError, suggest_name
 from stp.prepare.track_readers import text
 from stp.prepare.track_readers.detections import is_set, seconds
 
@@ -95,7 +95,7 @@ def guess_columns(path: Path, alone: bool = True) -> Guessed:
     return _by_value(path, text.table(path, form, by_number=True, most=MOST_ROWS))
 
 
-def _plain(name: str) -> tuple[str, str]:
+def _split_unit(name: str) -> tuple[str, str]:
     """Split a name into lower-case text without punctuation, and a unit."""
     matched = re.fullmatch(r"(.*?)\s*[\[(]\s*([^\])]*)\s*[\])]", name.strip())
     if matched:
@@ -108,7 +108,7 @@ def _plain(name: str) -> tuple[str, str]:
 
 def _by_name(path: Path, names: Sequence[str], table: pd.DataFrame, alone: bool) -> Guessed:
     guessed = Guessed()
-    plain = [(*_plain(name), name) for name in names]
+    plain = [(*_split_unit(name), name) for name in names]
     for key, words in (("frame", FRAME), ("time", TIME), ("person", PERSON), ("lost", LOST)):
         free = [column for column in plain if column[2] not in guessed.columns.values()]
         matches = (column for word in words for column in free if column[0] == word)
@@ -146,7 +146,7 @@ def _require(path: Path, names: Sequence[str], guessed: Guessed, alone: bool) ->
         missing.remove("person")
     if not {"frame", "time"} & set(guessed.columns):
         missing.insert(0, "frame or time")
-    boxes = [name for name in names if BOXES.fullmatch(_plain(name)[0])]
+    boxes = [name for name in names if BOXES.fullmatch(_split_unit(name)[0])]
     if boxes and {"x", "y"} & set(missing):
         raise _boxes_error(path, ", ".join(boxes))
     if missing:
@@ -154,7 +154,7 @@ def _require(path: Path, names: Sequence[str], guessed: Guessed, alone: bool) ->
             path,
             f"no column for {', '.join(missing)} among {', '.join(names)}",
             expected="names such as frame, id, x, y in the first line",
-            remedy=nearest(missing[0], names),
+            remedy=suggest_name(missing[0], names),
         )
 
 
@@ -204,23 +204,29 @@ def _by_value(path: Path, table: pd.DataFrame) -> Guessed:
     x, y = 2, 3
     if width in (9, 10):  # MOTChallenge: frame, person, box, confidence, x, y, z
         x, y = 7, 8
-    elif width == 8 and _whole(numbers[:, 0]) and np.ptp(numbers[:, 3]) == 0:
+    elif width == 8 and _are_whole(numbers[:, 0]) and np.ptp(numbers[:, 3]) == 0:
         x, y = 2, 4
     first, second = 0, 1
-    if width == 4 and _whole(numbers[:, :2]) and _way(numbers, 1, 0) < _way(numbers, 0, 1):
+    if (
+        width == 4
+        and _are_whole(numbers[:, :2])
+        and _median_step(numbers, 1, 0) < _median_step(numbers, 0, 1)
+    ):
         first, second = 1, 0
-    when = "frame" if _whole(numbers[:, first]) and np.nanmax(numbers[:, first]) < 1e9 else "time"
+    when = (
+        "frame" if _are_whole(numbers[:, first]) and np.nanmax(numbers[:, first]) < 1e9 else "time"
+    )
     columns = {when: first, "person": second, "x": x, "y": y}
     others = [str(number) for number in range(width) if number not in columns.values()]
     dates = np.isnan(numbers[:, first]).all()
     return Guessed(columns, None, "s" if dates else None, others, by_values=True)
 
 
-def _whole(values: np.ndarray) -> bool:
+def _are_whole(values: np.ndarray) -> bool:
     return bool(np.isfinite(values).all() and (values % 1 == 0).all())
 
 
-def _way(numbers: np.ndarray, when: int, person: int) -> float:
+def _median_step(numbers: np.ndarray, when: int, person: int) -> float:
     """Median distance between consecutive rows of a person, for a guess of the columns."""
     order = np.lexsort((numbers[:, when], numbers[:, person]))
     same = np.diff(numbers[order, person]) == 0

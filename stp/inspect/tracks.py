@@ -7,7 +7,7 @@ from stp.inspect.counts import NOT_PREPARED, Row, how_to_prepare
 from stp.inspect.counts import reader_counts as facts
 from stp.inspect.descriptions import Leakage
 from stp.options.protocols import RELEASED
-from stp.page.plain_table import number, share, table
+from stp.page.plain_table import format_count, share, table
 from stp.plan.cells import Plan
 from stp.plan.dataset import Dataset
 from stp.tracks.gaps import LONGEST_GAP
@@ -67,14 +67,14 @@ def rows(plan: Plan, name: str) -> list[Row]:
 def _note(about: dict[str, Any]) -> str:
     left_out = about["moments"] - about["scenarios"]
     return (
-        f"{number_of(about['episodes'], 'episode')}, {number(about['people'])} people; "
-        f"{share(left_out, about['moments'])} of {number(about['moments'])} moments are none"
+        f"{number_of(about['episodes'], 'episode')}, {format_count(about['people'])} people; "
+        f"{share(left_out, about['moments'])} of {format_count(about['moments'])} moments are none"
     )
 
 
 def number_of(count: int, noun: str) -> str:
     """Write a number and its noun, in the singular for 1: "1 episode", "2 episodes"."""
-    return f"{number(count)} {noun}{'' if count == 1 else 's'}"
+    return f"{format_count(count)} {noun}{'' if count == 1 else 's'}"
 
 
 def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
@@ -93,13 +93,15 @@ def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
     dataset = plan.config.datasets[name]
     source = dataset.releases[dataset.release].source
     yield (
-        f"{name}, {source} data (release {dataset.release}): {number(counted['detections'])} "
-        f"detections of {number(counted['people'])} people in {number(counted['seconds'])} s"
+        f"{name}, {source} data (release {dataset.release}): "
+        f"{format_count(counted['detections'])} detections of {format_count(counted['people'])} "
+        f"people in {format_count(counted['seconds'])} s"
     )
     yield (
-        f"around them: {number(counted['obstacles'])} obstacles, which "
-        f"{number(counted['on_obstacles'])} detections are on; {number(counted['goals'])} goals; "
-        f"{number(counted['cells'])} cells with a class"
+        f"around them: {format_count(counted['obstacles'])} obstacles, which "
+        f"{format_count(counted['on_obstacles'])} detections are on; "
+        f"{format_count(counted['goals'])} goals; "
+        f"{format_count(counted['cells'])} cells with a class"
     )
     yield from describe_interpolated(counted)
     yield from (f"left out: {text}" for text in describe_left_out(counted))
@@ -111,8 +113,10 @@ def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
         (
             protocol,
             part,
-            *(number(about[key]) for key in ("moments", "scenarios", "episodes", "people")),
-            "; ".join(f"{reason}: {number(count)}" for reason, count in about["left_out"].items()),
+            *(format_count(about[key]) for key in ("moments", "scenarios", "episodes", "people")),
+            "; ".join(
+                f"{reason}: {format_count(count)}" for reason, count in about["left_out"].items()
+            ),
         )
         for protocol, parts in counted["scenarios"].items()
         for part, about in parts.items()
@@ -132,7 +136,7 @@ def describe_interpolated(counted: dict[str, Any]) -> Iterator[str]:
     """
     if counted["interpolated"]:
         yield (
-            f"interpolated between two of {number(counted['rows'])} rows: "
+            f"interpolated between two of {format_count(counted['rows'])} rows: "
             f"{share(counted['interpolated'], counted['detections'])} detections"
         )
     if counted["filled"]:
@@ -154,9 +158,11 @@ def describe_left_out(counted: dict[str, Any]) -> Iterator[str]:
         yield f"{share(counted['lost_rows'], counted['rows'])} rows, which are marked as lost"
     if counted["sparse_people"]:
         examples, most = counted["some_sparse_people"], 5
-        more = f"; and {number(counted['sparse_people'] - most)} more" * (len(examples) > most)
+        more = f"; and {format_count(counted['sparse_people'] - most)} more" * (
+            len(examples) > most
+        )
         yield (
-            f"{number(counted['sparse_people'])} people, who are seen too seldom "
+            f"{format_count(counted['sparse_people'])} people, who are seen too seldom "
             f"({'; '.join(examples[:most])}{more})"
         )
     for person in counted["excluded_people"]:

@@ -6,7 +6,7 @@ from stp.metrics.latitude import per_variable, weights_of
 from stp.metrics.metric import Metric, every_component, needs_data
 
 
-def _on(metric: Metric, compared: Comparison) -> Metric:
+def _bind_to_data(metric: Metric, compared: Comparison) -> Metric:
     bound = per_variable(metric, compared)
     weights = weights_of(compared.data)
     if weights is None:
@@ -19,4 +19,4 @@ def bias() -> Metric:
 
     The bias of an ensemble mean is the mean bias of the members (equation S15).
     """
-    return Metric(needs_data, finish=every_component, on_data=_on)
+    return Metric(needs_data, finish=every_component, on_data=_bind_to_data)

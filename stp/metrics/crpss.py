@@ -76,13 +76,15 @@ def crpss(*, climatology: Literal["training", "published"] = "training", fair: b
         finish=skill,
         leads="pool",
         no_value="the climatology is exact",
-        on_data=partial(_on, fair=fair, kinds=KINDS[climatology]),
+        on_data=partial(_bind_to_data, fair=fair, kinds=KINDS[climatology]),
         numbered=True,
         ensemble=True,
     )
 
 
-def _on(metric: Metric, compared: Comparison, fair: bool, kinds: tuple[str, str]) -> Metric:
+def _bind_to_data(
+    metric: Metric, compared: Comparison, fair: bool, kinds: tuple[str, str]
+) -> Metric:
     bound = per_variable(metric, compared, SCORES)
     weights = weights_of(compared.data)
     if weights is None:

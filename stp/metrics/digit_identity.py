@@ -71,7 +71,7 @@ def _longest_side(area: np.ndarray) -> int:
     return int(max(rows[-1] - rows[0], columns.max() - columns.min())) + 1
 
 
-def upright(area: np.ndarray) -> np.ndarray:
+def deskew(area: np.ndarray) -> np.ndarray:
     """Deskew a digit by its image moments and scale it to a fixed size: (h, w) to (SIDE, SIDE)."""
     scale = _longest_side(area) / (SIDE - 2)
     weight = area / area.sum()
@@ -119,7 +119,7 @@ def scans() -> tuple[np.ndarray, np.ndarray]:
     # As sharp as MNIST: an 8 x 8 scan is a blur of the stroke.
     large = [ndimage.zoom(scan, 2.5) for scan in pictures]
     return edges(
-        np.stack([upright(np.clip((picture - 0.35) / 0.45, 0, 1)) for picture in large])
+        np.stack([deskew(np.clip((picture - 0.35) / 0.45, 0, 1)) for picture in large])
     ), labels
 
 
@@ -128,7 +128,7 @@ def recognise(digits: list[np.ndarray]) -> list[Digit]:
     if not digits:
         return []
     features, labels = scans()
-    alike = edges(np.stack([upright(digit) for digit in digits])) @ features.T
+    alike = edges(np.stack([deskew(digit) for digit in digits])) @ features.T
     nearest = labels[np.argpartition(-alike, NEAREST, axis=1)[:, :NEAREST]]
     votes = (nearest[..., None] == np.arange(10)).sum(axis=1)
     sure = votes.max(axis=1) == NEAREST

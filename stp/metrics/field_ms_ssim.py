@@ -16,7 +16,7 @@ from stp.metrics.comparison import Comparison
 from stp.metrics.globe import Area, by_group
 from stp.metrics.latitude import per_variable, weights_of
 from stp.metrics.metric import Metric, every_component, needs_data
-from stp.metrics.ms_ssim import WEIGHTS, WINDOW, check_scales, shares, similarity
+from stp.metrics.ms_ssim import WEIGHTS, WINDOW, check_scales, scale_weights, similarity
 
 
 def smallest_grid(scales: int) -> int:
@@ -94,7 +94,7 @@ def field_similarity(
     x, y = _scale_fields(x, *(of_x if own_range else of_y)), _scale_fields(y, *of_y)
     halve = partial(_halve_fields, zero=own_range)
     # As published, the weights of all five scales sum to 1.0001.
-    weights = np.array(WEIGHTS) if scales == len(WEIGHTS) else shares(scales)
+    weights = np.array(WEIGHTS) if scales == len(WEIGHTS) else scale_weights(scales)
     values = similarity(x, y, 255, weights, halve)
     return np.where(np.isnan(values) & ~bad, np.inf, values)
 

@@ -9,7 +9,7 @@ from stp.metrics.displacement import displacement
 from stp.metrics.metric import Metric
 
 
-def _last(statistics: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+def _last_position_only(statistics: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     def of_the_last(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
         return statistics(predicted[:, -1:], observed[:, -1:])
 
@@ -24,4 +24,6 @@ def final_displacement(*, over: Literal["scenarios", "people"]) -> Metric:
             scenarios have equal weight; "people", all people of all scenarios, with equal weights.
     """
     metric = displacement(over=over)
-    return metric._replace(statistics=_last(metric.statistics), independent_leads=False)
+    return metric._replace(
+        statistics=_last_position_only(metric.statistics), independent_leads=False
+    )

@@ -130,7 +130,7 @@ def of_fields(score: Score, starts: int | None = None) -> Metric:
         starts: number of starts on successive days whose fields are averaged; the value is the mean
             score of such batches (`batches_in_time`). None: the mean score of frames.
     """
-    on_data = partial(_on, score=score)
+    on_data = partial(_bind_to_data, score=score)
     if starts is not None:
         on_data = partial(_in_batches, score=score, size=starts)
     return Metric(
@@ -138,7 +138,7 @@ def of_fields(score: Score, starts: int | None = None) -> Metric:
     )
 
 
-def _on(metric: Metric, compared: Comparison, score: Score) -> Metric:
+def _bind_to_data(metric: Metric, compared: Comparison, score: Score) -> Metric:
     bound = per_variable(metric, compared)
     weights = weights_of(compared.data)
     if weights is None:
@@ -173,7 +173,7 @@ def _waves(weights: tuple[float, ...]) -> Callable[[np.ndarray, np.ndarray], np.
 
 
 def _in_batches(metric: Metric, compared: Comparison, score: Score, size: int) -> Metric:
-    bound = _on(metric, compared, score)
+    bound = _bind_to_data(metric, compared, score)
     if bound.reason:
         return bound
     height, width = compared.data.shape[1:]

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from stp.core.disk import beside
+from stp.core.disk import atomic_path
 from stp.core.errors import StpError
 from stp.core.file_identity import require
 from stp.metrics import frame_features
@@ -222,7 +222,7 @@ def write(path: Path, fitted: FittedQuality, state: State) -> None:
         if not key.startswith("classifier."):
             arrays[_STATE + key] = tensor.numpy()
     path.parent.mkdir(parents=True, exist_ok=True)
-    with beside(path) as temporary, temporary.open("wb") as file:
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]  # names are no other arguments
 
 

@@ -27,7 +27,7 @@ from stp.metrics.metric import Metric
 from stp.metrics.networks.state import State, read_state, read_verified
 from stp.metrics.networks.trunks import TAPS, read_trunk
 from stp.metrics.perceptual import LearnedMetric, Weights
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 
 SHIFT = (-0.030, -0.088, -0.188)
 SCALE = (0.458, 0.448, 0.450)
@@ -161,11 +161,11 @@ def build(weights: Weights, name: str) -> Metric:
             network.
     """
     state, _ = read_verified(weights.path, weights.declared)
-    with settle(weights.device, weights.threads, "float32") as compute:
+    with set_up_compute(weights.device, weights.threads, "float32") as compute:
         network = Lpips(name, state).to(compute.device)
 
     def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        with settle(weights.device, weights.threads, "float32"):
+        with set_up_compute(weights.device, weights.threads, "float32"):
             return compare(network, predicted, observed)[:, None]
 
     # Features of a frame depend on its batch, in their last digits.

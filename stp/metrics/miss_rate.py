@@ -8,7 +8,7 @@ from stp.metrics.displacement import distances
 from stp.metrics.metric import Metric
 
 
-def _misses(predicted: np.ndarray, observed: np.ndarray, near: float) -> np.ndarray:
+def _miss_rates(predicted: np.ndarray, observed: np.ndarray, near: float) -> np.ndarray:
     last = distances(predicted[:, :, -1:], observed[:, None, -1:])[:, :, 0]  # (n, M, N)
     present = np.isfinite(last).all(axis=1)
     missed = present & (np.where(present[:, None], last, 0).min(axis=1) > near)
@@ -21,5 +21,5 @@ def miss_rate(*, near: float) -> Metric:
     Args:
         near: largest distance between predicted and true end that is not a miss, metres.
     """
-    statistics = partial(_misses, near=near)
+    statistics = partial(_miss_rates, near=near)
     return Metric(statistics, ensemble=True, independent_leads=False, share=True)

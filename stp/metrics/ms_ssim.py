@@ -49,7 +49,7 @@ def multi_scale_similarity(
     values = np.empty(predicted.shape[:3])
     for n, t in np.ndindex(values.shape[:2]):
         p, o = (frames[n, t].astype(np.float64) for frames in (predicted, observed))
-        values[n, t] = similarity(p, o, data_range, shares(scales), _halved)
+        values[n, t] = similarity(p, o, data_range, scale_weights(scales), _halved)
     return np.asarray(values.mean(axis=-1))
 
 
@@ -76,7 +76,7 @@ def similarity(
     return product
 
 
-def shares(scales: int) -> np.ndarray:
+def scale_weights(scales: int) -> np.ndarray:
     """Weights of the finest scales, divided by their sum, (scales,)."""
     return np.array(WEIGHTS[:scales]) / sum(WEIGHTS[:scales])
 

@@ -19,7 +19,7 @@ from stp.metrics.metric import Metric, needs_data
 from stp.metrics.networks.maps import NETWORKS, open_feature_maps
 from stp.metrics.perceptual import LearnedMetric, Weights
 from stp.metrics.scale import NO_RANGE, unit_range
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 
 
 def _finish(means: np.ndarray) -> np.ndarray:
@@ -82,7 +82,7 @@ def build(weights: Weights, network: str, is_official: bool) -> Metric:
             "opinions of people",
             remedy="declare it under another name in config/weights.yaml",
         )
-    with settle(weights.device, weights.threads, "float32") as compute:
+    with set_up_compute(weights.device, weights.threads, "float32") as compute:
         network_maps = open_feature_maps(network, state, compute.device)
 
     def statistics(predicted: np.ndarray, observed: np.ndarray, context: np.ndarray) -> np.ndarray:
@@ -90,7 +90,7 @@ def build(weights: Weights, network: str, is_official: bool) -> Metric:
         if not context.shape[1]:
             context, predicted = observed[:, :OBSERVED], predicted[:, OBSERVED:]
         clips = np.concatenate([context, predicted], axis=1)
-        with settle(weights.device, weights.threads, "float32"):
+        with set_up_compute(weights.device, weights.threads, "float32"):
             for clip, into in zip(clips, statistics, strict=True):
                 if np.isnan(clip).any():
                     into[:] = np.nan

@@ -16,7 +16,7 @@ from stp.metrics.latitude import per_variable, variables_of, weights_of
 from stp.metrics.metric import Metric, Series, every_component, needs_data
 
 
-def _shares(area: Area, members: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray, ...]:
+def _rank_shares(area: Area, members: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray, ...]:
     return _of_ranks(area, members, observed, range(len(members) + 1))
 
 
@@ -34,12 +34,12 @@ def _of_ranks(
     )
 
 
-def _outside(area: Area, members: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray]:
+def _outlier_rate(area: Area, members: np.ndarray, observed: np.ndarray) -> tuple[np.ndarray]:
     lowest, highest = _of_ranks(area, members, observed, (0, len(members)))
     return ((lowest + highest) * (len(members) + 1) / 2,)
 
 
-def _on(metric: Metric, compared: Comparison) -> Metric:
+def _bind_to_data(metric: Metric, compared: Comparison) -> Metric:
     bound = per_variable(metric, compared)
     weights = weights_of(compared.data)
     if weights is None:
@@ -51,7 +51,7 @@ def _on(metric: Metric, compared: Comparison) -> Metric:
         for rank in range(ranks)
     )
     return bound._replace(
-        series=series, statistics=lambda p, o: by_group(_shares, p, o, weights, ranks)
+        series=series, statistics=lambda p, o: by_group(_rank_shares, p, o, weights, ranks)
     )
 
 
@@ -60,7 +60,7 @@ def _outliers_on(metric: Metric, compared: Comparison) -> Metric:
     weights = weights_of(compared.data)
     if weights is None:
         return bound
-    return bound._replace(statistics=lambda p, o: by_group(_outside, p, o, weights, 1))
+    return bound._replace(statistics=lambda p, o: by_group(_outlier_rate, p, o, weights, 1))
 
 
 def rank_histogram() -> Metric:
@@ -69,7 +69,7 @@ def rank_histogram() -> Metric:
     There is a share for each variable and rank; those of all ranks of a variable sum to 1.
     """
     return Metric(
-        needs_data, finish=every_component, on_data=_on, ensemble=True, keep_samples=False
+        needs_data, finish=every_component, on_data=_bind_to_data, ensemble=True, keep_samples=False
     )
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError, suggest_name
 from stp.metrics.comparison import ComparedData, Comparison, on_data
 from stp.metrics.latitude import Box, coordinate
 from stp.metrics.metric import Metric
@@ -47,7 +47,7 @@ def compose(metric: Metric, region: str) -> Metric:
         raise StpError(
             f"unknown region {region!r}",
             expected=", ".join(BOXES),
-            remedy=nearest(str(region), BOXES),
+            remedy=suggest_name(str(region), BOXES),
         )
 
     def bind(_: Metric, compared: Comparison) -> Metric:

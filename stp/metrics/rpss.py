@@ -59,7 +59,7 @@ def rps_terciles(
     return scores
 
 
-def _on(metric: Metric, compared: Comparison, fair: bool) -> Metric:
+def _bind_to_data(metric: Metric, compared: Comparison, fair: bool) -> Metric:
     bound = per_variable(metric, compared, SCORES)
     weights = weights_of(compared.data)
     if weights is None:
@@ -107,7 +107,7 @@ def rpss(*, fair: bool) -> Metric:
         needs_data,
         finish=skill,
         leads="pool",
-        on_data=partial(_on, fair=fair),
+        on_data=partial(_bind_to_data, fair=fair),
         numbered=True,
         ensemble=True,
     )

@@ -59,7 +59,7 @@ def _finish(means: np.ndarray) -> np.ndarray:
     return correlation(means.reshape(*outer, components // len(PARTS), len(PARTS), leads))
 
 
-def _on(metric: Metric, compared: Comparison) -> Metric:
+def _bind_to_data(metric: Metric, compared: Comparison) -> Metric:
     weights = weights_of(compared.data)
     if weights is None:
         return per_variable(metric, compared)
@@ -102,7 +102,7 @@ def spectral_coherence() -> Metric:
         finish=_finish,
         leads="pool",
         no_value="the forecast or the observation is the climatology itself",
-        on_data=_on,
+        on_data=_bind_to_data,
         numbered=True,
         keep_samples=False,
     )

@@ -17,7 +17,7 @@ def _power(predicted: np.ndarray, observed: np.ndarray, scale: np.ndarray) -> np
     return powers
 
 
-def _on(metric: Metric, compared: Comparison) -> Metric:
+def _bind_to_data(metric: Metric, compared: Comparison) -> Metric:
     normalisation = compared.data.attrs.get("normalisation", {"scale": 1.0})
     scale = np.asarray(normalisation["scale"], np.float64).reshape(-1)
     return metric._replace(statistics=lambda p, o: _power(p, o, scale))
@@ -40,5 +40,5 @@ def spectral_power() -> Metric:
         components=("predicted", "observed"),
         leads="mean",
         no_value="no observed frame varies",
-        on_data=_on,
+        on_data=_bind_to_data,
     )

@@ -76,7 +76,7 @@ def _deviation_and_members(
     return *_deviation(area, members, observed), _error_of_members(area, members, observed)
 
 
-def _two(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _split_spread_error(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Split means (..., 2 S, T) into spreads and errors, (..., S, T) each."""
     *outer, components, leads = means.shape
     pair = means.reshape(*outer, components // 2, 2, leads)
@@ -84,19 +84,19 @@ def _two(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _ratio_of_squares(means: np.ndarray) -> np.ndarray:
-    spread, error = _two(means)
+    spread, error = _split_spread_error(means)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.sqrt(spread / error))
 
 
 def _ratio_to_square(means: np.ndarray) -> np.ndarray:
-    spread, error = _two(means)
+    spread, error = _split_spread_error(means)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(spread / np.sqrt(error))
 
 
 def _ratio(means: np.ndarray) -> np.ndarray:
-    spread, error = _two(means)
+    spread, error = _split_spread_error(means)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(spread / error)
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from stp.core.options import number, require, whole
 from stp.models.model import ForecastModel, WholeBatch
 from stp.models.padding import pad
-from stp.models.recurrent import remembering, roll
+from stp.models.recurrent import roll, with_memory
 
 SHRINK = 8
 """Ratio of the sides of a frame to those of the narrowest layer."""
@@ -368,7 +368,7 @@ class Model(ForecastModel):
             outputs: tuple[Tensor, Memory] = self.tower(frame, memory, latent)
             return outputs
 
-        return remembering(self, step, self.recompute)
+        return with_memory(self, step, self.recompute)
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
         """Forecast ``horizon`` frames of B clips from T_in context frames.

@@ -233,7 +233,7 @@ class Model(ForecastModel):
         self.var_embed = nn.Parameter(waves(torch.arange(tokens), width)[None])
         self.var_query = nn.Parameter(torch.zeros(1, 1, width))
         self.var_agg = Aggregation(width, heads)
-        self.pos_embed = nn.Parameter(places(self.sides, width)[None])
+        self.pos_embed = nn.Parameter(position_embeddings(self.sides, width)[None])
         self.lead_time_embed = nn.Linear(1, width)
         self.drop = drop
         shares = torch.linspace(0, drop_path, depth, device="cpu").tolist()
@@ -397,7 +397,7 @@ def waves(positions: Tensor, width: int) -> Tensor:
     return torch.cat([angles.sin(), angles.cos()], dim=1)
 
 
-def places(sides: tuple[int, int], width: int) -> Tensor:
+def position_embeddings(sides: tuple[int, int], width: int) -> Tensor:
     """Sinusoidal position embeddings of a grid, (rows * columns, width), in row-major order.
 
     The first half of an embedding represents the column (`waves`), the second half the row.

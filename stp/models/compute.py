@@ -44,7 +44,7 @@ class Compute:
 
 
 @contextmanager
-def settle(requested: str, threads: int, precision: str) -> Iterator[Compute]:
+def set_up_compute(requested: str, threads: int, precision: str) -> Iterator[Compute]:
     """Context manager: choose device and precision, and make computations reproducible.
 
     Results repeat exactly on machines of the same type with the same number of threads.

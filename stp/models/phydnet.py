@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from stp.core.options import require, whole
 from stp.models.model import ForecastModel
 from stp.models.padding import pad
-from stp.models.recurrent import remembering, roll
+from stp.models.recurrent import roll, with_memory
 from stp.models.repeated_convolution import RepeatedConv2d
 
 SPREAD = 0x9E3779B97F4A7C15
@@ -250,7 +250,7 @@ class Model(ForecastModel):
 
         The function remembers the frames that it gets; at first its memory is empty.
         """
-        return remembering(self, self._step, self.recompute)
+        return with_memory(self, self._step, self.recompute)
 
     def _step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
         """Frame and memory -> next frame and memory."""

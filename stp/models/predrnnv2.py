@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from stp.core.options import build, require, whole
 from stp.models.model import ForecastModel
-from stp.models.recurrent import equal_widths, from_patches, odd, remembering, roll, to_patches
+from stp.models.recurrent import equal_widths, from_patches, odd, roll, to_patches, with_memory
 from stp.models.reverse_scheduled_sampling import ReverseScheduledSampling
 from stp.models.st_lstm import Memory, SpatioTemporalLSTM, no_memory
 
@@ -118,7 +118,7 @@ class Model(ForecastModel):
                 the updates of the two memories; None to not compute it.
         """
         step = partial(self._step, compare=alike is not None)
-        following = remembering(self, step, self.recompute)
+        following = with_memory(self, step, self.recompute)
 
         def next_frame(frame: Tensor) -> Tensor:
             output: Tensor

@@ -49,7 +49,7 @@ def roll(
     return torch.stack(outputs, dim=1)
 
 
-def remembering(
+def with_memory(
     network: nn.Module, step: Callable[[Tensor, Any], tuple[Any, Any]], recompute: bool
 ) -> Callable[[Tensor], Any]:
     """Turn a function of a frame and a memory into a function of a frame that keeps the memory.
@@ -107,7 +107,7 @@ class Recurrent(ForecastModel):
 
         The function remembers the frames that it gets; at first its memory is empty.
         """
-        return remembering(self, self.step, self.recompute)
+        return with_memory(self, self.step, self.recompute)
 
     @abstractmethod
     def step(self, frame: Tensor, memory: Any) -> tuple[Tensor, Any]:

@@ -32,7 +32,7 @@ def fit(values: np.ndarray, observed: np.ndarray) -> np.ndarray:
     ends = [observed.max(), observed.min()]
     falls = np.corrcoef(x, observed)[0, 1] < 0
     start = [*(ends[::-1] if falls else ends), 0.0, 1.0]
-    parameters = least_squares(lambda b: _at(b, x) - observed, start, method="lm").x
+    parameters = least_squares(lambda b: _logistic(b, x) - observed, start, method="lm").x
     return np.array(
         [parameters[0], parameters[1], centre + scale * parameters[2], scale * parameters[3]]
     )
@@ -48,9 +48,9 @@ def apply(parameters: np.ndarray, values: np.ndarray) -> np.ndarray:
     Returns:
         opinion scores, (N,).
     """
-    return _at(parameters, values)
+    return _logistic(parameters, values)
 
 
-def _at(b: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _logistic(b: np.ndarray, x: np.ndarray) -> np.ndarray:
     width = max(abs(b[3]), 1e-12)  # |b4| may pass zero on the way
     return np.asarray(b[1] + (b[0] - b[1]) * expit((x - b[2]) / width))

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.core.errors import ArtefactError, StpError
-from stp.core.parquet import read_table, reading
+from stp.core.parquet import read_table, report_read_errors
 
 SEEN = "seen.parquet"
 PARTS = {
@@ -88,7 +88,7 @@ def read(folder: Path, videos: Sequence[str], names: Sequence[str]) -> NetworkFe
             remedy="correct the parts of the measure in its configuration",
         )
     expected = "network features of all videos"
-    with reading(path, expected):
+    with report_read_errors(path, expected):
         table = read_table(path, ["video", *names], expected=expected)
         parts = {}
         for name in names:

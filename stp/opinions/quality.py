@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from stp.core.parquet import read_table, reading
+from stp.core.parquet import read_table, report_read_errors
 
 QUALITY = "quality.parquet"
 QUALITY_COLUMNS = pa.schema(
@@ -33,7 +33,7 @@ def read(folder: Path) -> tuple[pa.Table, str]:
     """
     path = Path(folder) / QUALITY
     expected = f"columns {', '.join(QUALITY_COLUMNS.names)}"
-    with reading(path, expected):
+    with report_read_errors(path, expected):
         table = read_table(path, expected=expected)
         about = json.loads((table.schema.metadata or {})[b"about"])
         return table.replace_schema_metadata().cast(QUALITY_COLUMNS), str(about["reason"])

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from stp.core.errors import ConfigurationError, nearest
+from stp.core.errors import ConfigurationError, suggest_name
 from stp.core.json_files import Json
 from stp.core.options import check_keys
 
@@ -54,7 +54,7 @@ def choice(where: str, kind: str, value: object) -> tuple[str, Json]:
         raise ConfigurationError(
             f"{where} is {name!r}",
             expected=f"{' or '.join(known)}, or a new file stp/train/{kind}/{name}.py",
-            remedy=nearest(name, known),
+            remedy=suggest_name(name, known),
         )
     return name, dict(options or {})
 

@@ -12,7 +12,7 @@ def origin(source: str, protocol: str) -> str:
     return f"{source} data, {protocol} protocol"
 
 
-def shares(kinds: Iterable[str], noun: str) -> str:
+def count_kinds(kinds: Iterable[str], noun: str) -> str:
     """Counts of kinds, the most frequent first: ``72 of 78 cells: synthetic data, ...; 6 of ...``.
 
     Args:

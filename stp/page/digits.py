@@ -14,7 +14,7 @@ def digits(value: float, count: int = DIGITS) -> str:
     return f"{value:#.{count}g}".removesuffix(".")
 
 
-def number(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """A number with ten significant digits, for programs; empty for None.
 
     Metrics are not more exact, and rounding errors of floating-point numbers are hidden.
@@ -28,4 +28,4 @@ def csv_value(value: object) -> object:
     """
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return number(value) if value is None or isinstance(value, float) else value
+    return format_number(value) if value is None or isinstance(value, float) else value

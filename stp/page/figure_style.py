@@ -12,8 +12,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from stp.core.disk import beside, writing
-from stp.page.data_origin import FILES_OF_PAPER, shares
+from stp.core.disk import atomic_path, writing
+from stp.page.data_origin import FILES_OF_PAPER, count_kinds
 from stp.plan.data_origin import bytes_text
 from stp.plan.manifest_types import StoredCell
 
@@ -147,7 +147,7 @@ def origin_note(cells: Iterable[StoredCell]) -> str:
         if cell.accepted:
             text += ", artefacts of older code accepted"
         texts.append(text)
-    return shares(texts, "cells")
+    return count_kinds(texts, "cells")
 
 
 def note_height(figure: Figure, note: str) -> float:
@@ -185,7 +185,7 @@ def save(figure: Figure, out: Path, note: str) -> None:
     """
     annotate(figure, note)
     for path in (out.with_suffix(".svg"), out):
-        with writing(path), beside(path) as temporary:
+        with writing(path), atomic_path(path) as temporary:
             kind = path.suffix.removeprefix(".")
             figure.savefig(temporary, format=kind, dpi=DPI, metadata=UNDATED[kind])
 

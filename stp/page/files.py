@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from stp.core.disk import beside, writing
+from stp.core.disk import atomic_path, writing
 
 
 def write_all(texts: Mapping[Path, str]) -> None:
@@ -19,5 +19,5 @@ def write_all(texts: Mapping[Path, str]) -> None:
         # The stack unwinds from the last entry to the first.
         for path, text in texts.items():
             stack.enter_context(writing(path))
-            temporary = stack.enter_context(beside(path))
+            temporary = stack.enter_context(atomic_path(path))
             temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -9,7 +9,7 @@ BELOW = 4
 """Indent of the last column if it is written below a row, characters."""
 
 
-def number(value: int | None, nothing: str = "-") -> str:
+def format_count(value: int | None, nothing: str = "-") -> str:
     """A count as text: ``54,321``."""
     return nothing if value is None else f"{value:,}"
 

@@ -52,7 +52,7 @@ class Column:
         return self.width if self.right else min(self.width, NARROWEST if index else NAMES)
 
 
-def plain(columns: Sequence[Column]) -> str:
+def format_plain(columns: Sequence[Column]) -> str:
     """Write a table without styles: one line per row, nothing folded or left out."""
     widths = [column.width for column in columns]
     lines = [_line([Text(column.heading) for column in columns], columns, widths)]
@@ -143,7 +143,7 @@ _RULE = box.Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
 """Style of a table with a line below the headings only."""
 
 
-def answer(columns: Sequence[Column], width: int) -> RenderableType:
+def lay_out_result(columns: Sequence[Column], width: int) -> RenderableType:
     """Lay out the result of a query for a terminal of some width in characters.
 
     If the table does not fit and has few rows, each row is written as a record with a line for each

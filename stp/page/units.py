@@ -9,7 +9,7 @@ LONGEST = 16
 headings."""
 
 
-def readable(units: str) -> str:
+def format_unit(units: str) -> str:
     """A unit in readable form, such as ``m² s⁻²`` for ``m**2 s**-2``.
 
     The text is empty for pure numbers and for sentences in place of a unit.
@@ -35,12 +35,12 @@ def of_convention(unit: str, convention: str, of_data: str) -> str:
     if special := re.fullmatch(r"(.*) \((\w+): (.*)\)", unit):
         general, word, other = special.groups()
         unit = other if word.rstrip("s") in convention.partition(".")[2] else general
-    data = readable(of_data)
+    data = format_unit(of_data)
     if unit == "of the variable":
         return data
     if unit == "of the variable, squared":
         return (f"({data})²" if " " in data or "/" in data else f"{data}²") if data else ""
-    return readable(unit)
+    return format_unit(unit)
 
 
 def with_unit(name: str, unit: str) -> str:

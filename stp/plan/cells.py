@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError, suggest_name
 from stp.core.fingerprint import SOURCE_FOLDER, Code
 from stp.core.receipts import RECEIPT
 from stp.plan import config as configuration
@@ -177,7 +177,7 @@ class Plan:
             )
         raise StpError(
             f"the plan has no artefact {folder}",
-            remedy=nearest(folder, self.artefacts)
+            remedy=suggest_name(folder, self.artefacts)
             if len(self.artefacts) < 100
             else "`stp plan --list` lists its artefacts",
         )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from stp.core.errors import ConfigurationError, nearest
+from stp.core.errors import ConfigurationError, suggest_name
 from stp.core.fingerprint import SOURCE_FOLDER, SourceCache, source_cache
 from stp.core.json_files import Json
 from stp.core.limits import Limits, limits, require
@@ -214,7 +214,7 @@ def read_yaml(path: Path) -> Any:
         # Each level takes a bracket, or a column of its line. Thousands of them crash libyaml.
         most = content.count(b"[") + content.count(b"{") + max(map(len, content.split(b"\n")))
         is_suspicious = most > _SHALLOW or (b"*" in content and b"&" in content)
-        if is_suspicious and (excess := _excess(content, limits())):
+        if is_suspicious and (excess := _find_excess(content, limits())):
             problem, number, limit, unit = excess
             require(f"{path} {problem}", number, limit, unit)
         return pickle.loads(_parse_to_pickle(content, str(path)))
@@ -225,7 +225,7 @@ def read_yaml(path: Path) -> Any:
             remedy = "change to a checkout of stp, or to a folder that `stp init FOLDER` has made"
         raise ConfigurationError(
             f"{path}: no such configuration file",
-            remedy=nearest(str(path), siblings) if siblings else remedy,
+            remedy=suggest_name(str(path), siblings) if siblings else remedy,
         ) from None
     except (yaml.YAMLError, RecursionError, ValueError, KeyError, AttributeError) as error:
         # The last three occur for a tag, such as !!float, of an unsuitable text.
@@ -264,7 +264,7 @@ def save_cache() -> None:
 
 
 @lru_cache(maxsize=1000)
-def _excess(content: bytes, most: Limits) -> tuple[str, int, str, str] | None:
+def _find_excess(content: bytes, most: Limits) -> tuple[str, int, str, str] | None:
     """The first limit exceeded (depth, or number of values), as arguments of `require`; else None.
 
     These checks are needed because ten lines of aliases can expand to 10^9 values.
@@ -327,11 +327,11 @@ def _problem(kind: type[Strict], problem: "ErrorDetails", where: str) -> Configu
                 f"{where}: {name} was removed", remedy=KEYS[kind.__name__, key]
             )
         names = _fields_at(kind, problem["loc"][:-1])
-        remedy = nearest(keys[-1], names) if names else ""
+        remedy = suggest_name(keys[-1], names) if names else ""
         return ConfigurationError(f"{where}: unknown key {name}", remedy=remedy)
     if problem["type"] == "missing" and not keys:  # the whole value is missing, so there is no key
         return ConfigurationError(f"{where}: {problem['msg']}")
-    meaning = _meaning(kind, problem["loc"])
+    meaning = _field_description(kind, problem["loc"])
     if problem["type"] == "missing":
         return ConfigurationError(
             f"{where}: {name} is missing",
@@ -394,7 +394,7 @@ def _kind_at(kind: type[BaseModel], location: Iterable[Any]) -> Any:
     return current
 
 
-def _meaning(kind: type[BaseModel], location: Sequence[Any]) -> str:
+def _field_description(kind: type[BaseModel], location: Sequence[Any]) -> str:
     if not location or not isinstance(owner := _kind_at(kind, location[:-1]), type):
         return ""
     return descriptions(owner).get(str(location[-1]), "").replace("``", "`")
@@ -432,4 +432,6 @@ def check_known(name: str, names: Iterable[str], what: str, where: str) -> None:
     """
     names = list(names)
     if name not in names:
-        raise ConfigurationError(f"{where}: unknown {what} {name!r}", remedy=nearest(name, names))
+        raise ConfigurationError(
+            f"{where}: unknown {what} {name!r}", remedy=suggest_name(name, names)
+        )

@@ -220,7 +220,7 @@ class Grid(Strict):
             if not any(out.matches(case) for case in cases):
                 raise ConfigurationError(
                     f"{where}.without.{number} matches no combination of its grid",
-                    expected=f"some of {_some(cases)}",
+                    expected=f"some of {_abbreviate_cases(cases)}",
                 )
             cases = [case for case in _exclude_models(cases, out) if case.models]
         if not cases:
@@ -235,6 +235,6 @@ def _exclude_models(cases: Iterable[Case], out: Combinations) -> Iterator[Case]:
         yield Case(**{**vars(case), "models": out.out_of(case)})
 
 
-def _some(cases: list[Case]) -> str:
+def _abbreviate_cases(cases: list[Case]) -> str:
     text = "; ".join(map(str, cases[:3]))
     return text if len(cases) <= 3 else f"{text}; ... ({len(cases)} in all)"

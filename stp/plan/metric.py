@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import ConfigDict
 
-from stp.core.errors import ConfigurationError, nearest
+from stp.core.errors import ConfigurationError, suggest_name
 from stp.core.fingerprint import SOURCE_FOLDER, not_python, source_cache
 from stp.core.json_files import Json
 from stp.options.conventions import COMPOSITIONS, function_of, module_of
@@ -233,7 +233,7 @@ def with_definitions(
                 raise ConfigurationError(
                     f"{where}: definitions.{name}: {', '.join(lacking)} missing",
                     expected=f"title, unit and direction of the new metric {metric}",
-                    remedy=f"add it, or correct the metric: {nearest(metric, metrics)}",
+                    remedy=f"add it, or correct the metric: {suggest_name(metric, metrics)}",
                 )
             metrics[metric] = Metric(
                 title=convention.title,
@@ -294,7 +294,7 @@ def check_definition(definition: Json, where: str) -> None:
         raise ConfigurationError(
             f"{where}: {module} has no function {function}",
             expected=", ".join(functions),
-            remedy=nearest(function, functions),
+            remedy=suggest_name(function, functions),
         )
     options = functions[function]
     if options is None:
@@ -306,14 +306,14 @@ def check_definition(definition: Json, where: str) -> None:
             raise ConfigurationError(
                 f"{where}: {definition['function']} has no option {key}",
                 expected=", ".join([*options, *COMPOSITIONS]),
-                remedy=nearest(key, [*options, *COMPOSITIONS]),
+                remedy=suggest_name(key, [*options, *COMPOSITIONS]),
             )
         choices = options[key].choices
         if choices and value not in choices:
             raise ConfigurationError(
                 f"{where}: {key} is {value!r}",
                 expected=" or ".join(map(str, choices)),
-                remedy=nearest(str(value), map(str, choices)),
+                remedy=suggest_name(str(value), map(str, choices)),
             )
     lacking = [key for key, option in options.items() if option.is_needed and key not in definition]
     if lacking:

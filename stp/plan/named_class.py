@@ -12,7 +12,7 @@ from pathlib import Path
 
 from stp.core import named_modules
 from stp.core.canonical import PACKAGE
-from stp.core.errors import ConfigurationError, nearest
+from stp.core.errors import ConfigurationError, suggest_name
 from stp.core.fingerprint import not_python
 from stp.core.json_files import Json
 from stp.core.project import own_modules
@@ -74,7 +74,7 @@ def source_of(class_name: str, where: str) -> Path:
         raise ConfigurationError(
             f"{where}: {class_name}: {source} has no class {name}",
             expected=EXPECTED,
-            remedy=nearest(name, names),
+            remedy=suggest_name(name, names),
         )
     return source
 
@@ -91,7 +91,7 @@ def package_of(recipe: Json) -> list[Path]:
 
 
 def _package(class_name: str) -> list[Path]:
-    folders, file = _top(module_of(class_name))
+    folders, file = _find_top_package(module_of(class_name))
     return folders or ([file] if file else [])
 
 
@@ -106,7 +106,7 @@ def digest_of(class_name: str) -> str:
     return total.hexdigest()
 
 
-def _top(module: str) -> tuple[list[Path], Path | None]:
+def _find_top_package(module: str) -> tuple[list[Path], Path | None]:
     """Folders of the top package of a module, or its file, without importing it."""
     try:
         spec = find_spec(module.partition(".")[0])
@@ -122,7 +122,7 @@ def _top(module: str) -> tuple[list[Path], Path | None]:
 
 @cache
 def _file_of(module: str) -> Path | None:
-    folders, file = _top(module)
+    folders, file = _find_top_package(module)
     for part in module.split(".")[1:]:
         files = [
             file

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError, suggest_name
 from stp.core.fingerprint import Sources
 from stp.core.json_files import Json
 from stp.core.options import as_json
@@ -41,7 +41,7 @@ def network(config: Config, model: str, dataset: str) -> Json:
     check_known(dataset, config.datasets, "dataset", "profile")
     profiled = networks(config)
     if model not in config.models:
-        raise StpError(f"profile: unknown model {model!r}", remedy=nearest(model, profiled))
+        raise StpError(f"profile: unknown model {model!r}", remedy=suggest_name(model, profiled))
     if model not in profiled:
         raise StpError(
             f"profile: {model} is not a network: there is nothing to count or to train",

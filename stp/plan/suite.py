@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import PrivateAttr
 
-from stp.core.errors import ConfigurationError, nearest
+from stp.core.errors import ConfigurationError, suggest_name
 from stp.plan.checked_config import (
     CONFIG_FOLDER,
     SUITE_FILE,
@@ -397,7 +397,9 @@ def read_suite(path: Path) -> Suite:
     """
     if not path.is_file():
         name, suites = path.parent.name, list(entries("suites"))
-        raise ConfigurationError(f"unknown suite {name!r}: no {path}", remedy=nearest(name, suites))
+        raise ConfigurationError(
+            f"unknown suite {name!r}: no {path}", remedy=suggest_name(name, suites)
+        )
     suite = check(Suite, read_yaml(path), str(path))
     suite._folder = path.parent
     return suite

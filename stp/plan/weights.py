@@ -153,7 +153,7 @@ def present(folder: Path, networks: Mapping[str, Network]) -> dict[str, WeightFi
     return files
 
 
-def how(folder: Path, network: Network) -> str:
+def how_to_obtain(folder: Path, network: Network) -> str:
     """Explain how to get the weights of a network, as the remedy of an error."""
     if not network.files:
         return f"{network.obtain.strip()}; then declare it under `files` with its sha256"
@@ -176,7 +176,7 @@ def locate(folder: Path, name: str, networks: Mapping[str, Network]) -> tuple[Pa
         if not network.files:
             raise StpError(
                 f"no file with weights of {network.title} is declared in {DECLARED}",
-                remedy=how(folder, network),
+                remedy=how_to_obtain(folder, network),
             )
         names = " or ".join(candidate.file for candidate in network.files)
         sources = [candidate.source for candidate in network.files if candidate.is_fetched]
@@ -202,7 +202,7 @@ def states(folder: Path, networks: Mapping[str, Network], *, read: bool = False)
     for name, network in networks.items():
         file = files.get(name)
         if file is None:
-            result.append(State(name, "absent", None, how(folder, network)))
+            result.append(State(name, "absent", None, how_to_obtain(folder, network)))
         elif not read:
             result.append(State(name, "present", file, file.note))
         else:

@@ -85,7 +85,7 @@ def open_forecasts(path: Path, names: Mapping[str, str]) -> xr.Dataset:
         if name is not None and name not in name_of.values():
             name_of[role] = name
         elif role in ("latitude", "longitude") or role in names:
-            raise _which(path, opened, role, candidates)
+            raise _dimension_error(path, opened, role, candidates)
     times = {role: opened[name_of.pop(role)] for role in TIMES if role in name_of}
     opened = opened.drop_vars(
         [time.name for time in times.values() if time.name in opened.variables]
@@ -128,7 +128,7 @@ def _with_times(path: Path, opened: xr.Dataset, times: dict[str, xr.DataArray]) 
         lead = valid - start
     if start is None or lead is None:
         role = "start" if start is None else "lead"
-        raise _which(path, opened, role, KNOWN[role])
+        raise _dimension_error(path, opened, role, KNOWN[role])
     if start.dims == lead.dims and start.ndim == 1:  # one of them may be constant
         if len(np.unique(start)) == 1:
             start = start[0]
@@ -235,7 +235,7 @@ def _check_times(path: Path, opened: xr.Dataset) -> None:
             )
 
 
-def _which(path: Path, opened: xr.Dataset, role: str, names: tuple[str, ...]) -> StpError:
+def _dimension_error(path: Path, opened: xr.Dataset, role: str, names: tuple[str, ...]) -> StpError:
     return StpError(
         f"{path}: dimensions {', '.join(map(str, opened.sizes))}; which is {role}?",
         expected=f"one called {', '.join(names)}",

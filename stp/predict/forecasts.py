@@ -213,7 +213,7 @@ class Forecasts:
         computed = self._of_own_leads(network, frames, extra)
         if not self.recipe.get("interpolated"):
             return computed
-        return between(computed, self._computed, self.leads)
+        return interpolate_leads(computed, self._computed, self.leads)
 
     def _of_own_leads(
         self, network: ForecastModel, frames: Tensor, extra: dict[str, Any]
@@ -263,7 +263,7 @@ class Forecasts:
         return create_predictions(out, self.recipe, self._of_network.attrs, self.shape[1:], numbers)
 
 
-def between(forecasts: Tensor, leads: np.ndarray, targets: np.ndarray) -> Tensor:
+def interpolate_leads(forecasts: Tensor, leads: np.ndarray, targets: np.ndarray) -> Tensor:
     """Interpolate linearly between lead times.
 
     Args:

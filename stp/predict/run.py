@@ -5,7 +5,7 @@ import numpy as np
 from stp.core.job import Extras, Job
 from stp.data.prepared import Prepared
 from stp.data.zarr_write import SequentialWriter
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 from stp.options.predict import PredictOptions
 from stp.predict.forecasts import Forecasts
 
@@ -48,7 +48,9 @@ def run(job: Job) -> Extras:
     """
     options = PredictOptions.from_recipe(job.recipe["predict"])
     data = Prepared(job.inputs["data"])
-    with settle(job.runtime.get("device", "auto"), options.threads, options.precision) as compute:
+    with set_up_compute(
+        job.runtime.get("device", "auto"), options.threads, options.precision
+    ) as compute:
         forecasts = Forecasts(job.recipe, data, job.inputs, compute)
         total = len(forecasts)
         stored = forecasts.create(job.out, np.arange(total))

@@ -398,12 +398,12 @@ def _piece_statistics(
 _context: _Context | None = None  # set in worker processes
 
 
-def _enter(context: _Context) -> None:
+def _init_worker(context: _Context) -> None:
     global _context
     _context = context
 
 
-def _make(number: int, piece: Piece, start: int) -> StoredPiece:
+def _make_in_worker(number: int, piece: Piece, start: int) -> StoredPiece:
     assert _context is not None
     return _context.make(number, piece, start)
 
@@ -418,14 +418,14 @@ def _results(
         return
     # Forked processes would inherit threads that hold locks.
     with ProcessPoolExecutor(
-        workers, get_context("forkserver"), initializer=_enter, initargs=(context,)
+        workers, get_context("forkserver"), initializer=_init_worker, initargs=(context,)
     ) as pool:
         try:
             waiting = iter(work)
             running: set[Future[StoredPiece]] = set()
             while True:
                 for args in waiting:
-                    running.add(pool.submit(_make, *args))
+                    running.add(pool.submit(_make_in_worker, *args))
                     if len(running) >= 2 * workers:
                         break
                 if not running:

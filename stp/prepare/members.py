@@ -93,7 +93,7 @@ def read(raw: RawFiles, member: Member) -> bytes:
         raise RawFileError(path, problem) from error
 
 
-def where(raw: RawFiles, member: Member) -> str:
+def member_location(raw: RawFiles, member: Member) -> str:
     """Text that locates a member, for errors: the path of its file, and its name in the archive."""
     path = str(raw.find(member.file))
     return path if member.inside is None else f"{path}: {member.inside}"

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Protocol, get_args
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from stp.core.errors import RawFileError, StpError, nearest
+from stp.core.errors import RawFileError, StpError, suggest_name
 from stp.core.job import Extras, Job
 from stp.core.options import build, require
 from stp.data.raw_files import RawFiles
@@ -323,7 +323,7 @@ class Source:
                 self.at(file),
                 problem,
                 expected=f"the {len(names)} videos with opinion scores",
-                remedy=nearest(name, names) if unknown else None,
+                remedy=suggest_name(name, names) if unknown else None,
             )
 
     def video(self, folder: str, name: str) -> np.ndarray | None:

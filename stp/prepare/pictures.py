@@ -10,7 +10,7 @@ from PIL import Image, ImageOps
 from stp.core.errors import RawFileError, StpError
 from stp.core.limits import require_pixels
 from stp.data.raw_files import RawFiles
-from stp.prepare.members import Member, read, where
+from stp.prepare.members import Member, member_location, read
 from stp.prepare.resize import bilinear
 
 FORMATS = ("PNG", "JPEG")
@@ -49,18 +49,20 @@ def decode_picture(content: bytes, name: str, mode: Literal["RGB", "L"]) -> np.n
             picture.verify()  # the checksums of a PNG, which decoding ignores; then it is used up
         with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
             if picture.mode not in MODES:
-                raise _unsuitable(name, f"pixels of kind {picture.mode}", TO_8_BITS)
+                raise _picture_error(name, f"pixels of kind {picture.mode}", TO_8_BITS)
             # Pillow gives the upper halves of 16-bit colours, and calls them RGB.
             if picture.format == "PNG" and content[PNG_BITS] > 8:
-                raise _unsuitable(name, f"pixels of {content[PNG_BITS]} bits a channel", TO_8_BITS)
+                raise _picture_error(
+                    name, f"pixels of {content[PNG_BITS]} bits a channel", TO_8_BITS
+                )
             if picture.format == "PNG" and getattr(picture, "is_animated", False):
-                raise _unsuitable(name, "an animation of several frames", SINGLE)
+                raise _picture_error(name, "an animation of several frames", SINGLE)
             # The colour of a transparent pixel is arbitrary, and what lies behind it is unknown.
             alpha = (
                 picture.convert("RGBA").getchannel("A") if picture.has_transparency_data else None
             )
             if alpha is not None and np.asarray(alpha).min() < 255:
-                raise _unsuitable(name, "transparent pixels", OPAQUE)
+                raise _picture_error(name, "transparent pixels", OPAQUE)
             require_pixels(name, picture.width, picture.height)
             ImageOps.exif_transpose(picture, in_place=True)  # telephones turn pictures that way
             values = np.asarray(picture.convert(mode))
@@ -77,7 +79,7 @@ def decode_picture(content: bytes, name: str, mode: Literal["RGB", "L"]) -> np.n
     return values.reshape(*values.shape[:2], -1)
 
 
-def _unsuitable(name: str, problem: str, remedy: str) -> RawFileError:
+def _picture_error(name: str, problem: str, remedy: str) -> RawFileError:
     return RawFileError(name, problem, expected=EXPECTED, remedy=remedy)
 
 
@@ -100,7 +102,7 @@ def read_pictures(
     frames: list[np.ndarray] = []
     size: tuple[int, ...] = ()
     for member in members:
-        name = where(raw, member)
+        name = member_location(raw, member)
         picture = decode_picture(read(raw, member), name, "RGB")
         size = size or picture.shape
         if picture.shape != size:

@@ -17,11 +17,11 @@ def bilinear(frames: np.ndarray, height: int, width: int) -> np.ndarray:
     Returns:
         resized frames, uint8 (..., height, width), rounded to the nearest value.
     """
-    rows = _along(frames.astype(np.float32), height, -2)
-    return np.rint(_along(rows, width, -1)).astype(np.uint8)
+    rows = _resize_axis(frames.astype(np.float32), height, -2)
+    return np.rint(_resize_axis(rows, width, -1)).astype(np.uint8)
 
 
-def _along(values: np.ndarray, length: int, axis: int) -> np.ndarray:
+def _resize_axis(values: np.ndarray, length: int, axis: int) -> np.ndarray:
     n = values.shape[axis]
     if n == length:
         return values

@@ -210,7 +210,7 @@ def read_goals(path: Path) -> np.ndarray:
     return numbers.read(path, "goals: rows of x and y in metres", {2})
 
 
-def absurd(goals: np.ndarray, position: np.ndarray) -> np.ndarray:
+def absurd_goals(goals: np.ndarray, position: np.ndarray) -> np.ndarray:
     """Find goals (places that people walk to) more than a kilometre away from all detections.
 
     These are errors of the file: the dataset HOTEL has two.

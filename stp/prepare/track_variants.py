@@ -91,7 +91,7 @@ KNOWN = {
 """Known versions by title; versions with four columns have another frame rate."""
 
 
-def of(tracks: Tracks) -> Variant:
+def variant_of(tracks: Tracks) -> Variant:
     """Count detections and people of a raw file, and find the usual step between annotations.
 
     Args:
@@ -136,7 +136,7 @@ def check(tracks: Tracks, expected: Variant, name: str, sha256: str = "") -> Non
     Raises:
         StpError: the file is another version; the error names the version if it is known.
     """
-    variant = of(tracks)
+    variant = variant_of(tracks)
     if variant == expected:
         return
     title = version_title(expected)

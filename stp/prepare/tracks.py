@@ -18,7 +18,7 @@ from stp.prepare.track_readers import detections, ewap, qualisys, trajnetpp
 from stp.prepare.track_readers.detections import Recording
 from stp.prepare.track_survey import survey
 from stp.tracks import prepared
-from stp.tracks.gaps import missing
+from stp.tracks.gaps import count_missing
 from stp.tracks.obstacles import Obstacles
 from stp.tracks.tracks import (
     FASTEST,
@@ -26,11 +26,11 @@ from stp.tracks.tracks import (
     check_detections,
     check_moving,
     check_speed,
+    concatenate_parts,
     count_people,
     join_recordings,
     jumps,
-    together,
-    without,
+    without_people,
 )
 
 MAPS = (("picture", "homography"), ("grid",), ("grid", "classes"), ("discs",))
@@ -192,7 +192,7 @@ def run(job: Job) -> Extras:
         "lost_rows": sum(recording.lost for recording in read),
         "detections": len(tracks),
         "interpolated": sum(recording.interpolated for recording in read),
-        "filled": missing(tracks.decimated(options.decimate)),
+        "filled": count_missing(tracks.decimated(options.decimate)),
         "people": count_people([part.person for part in parts]),
         "people_in_both": in_both,
         "people_of_test_alone": of_test,
@@ -221,7 +221,7 @@ def _usable_tracks(
             check_speed(kept, name, options.fastest)
             return tracks, []
     except StpError as error:
-        copies = variants.version_title(variants.of(tracks), sha256)
+        copies = variants.version_title(variants.variant_of(tracks), sha256)
         if not copies:
             raise
         raise StpError(
@@ -229,7 +229,7 @@ def _usable_tracks(
         ) from None
     steps = jumps(kept, options.fastest)
     people = np.unique(steps.person)
-    slow = without(tracks, people)
+    slow = without_people(tracks, people)
     if not len(slow):
         raise StpError(
             f"{name}: all {len(people)} people move faster than {options.fastest:g} m/s",
@@ -281,7 +281,7 @@ def read_recording(paths: Sequence[Path], options: TracksOptions) -> Recording:
         "qualisys": lambda path: qualisys.read(path, dt=dt),
     }
     if options.format in readers:
-        tracks = together([readers[options.format](path) for path in paths])
+        tracks = concatenate_parts([readers[options.format](path) for path in paths])
         return Recording(tracks, len(tracks))
     columns = build(detections.Columns, options.columns or {}, "prepare options: columns")
     unit = options.time_unit
@@ -313,5 +313,5 @@ def _goals(
     if option is None:
         return None, []
     goals = maps.read_goals(raw.find(option))
-    absurd = maps.absurd(goals, tracks.position)
+    absurd = maps.absurd_goals(goals, tracks.position)
     return goals[~absurd], goals[absurd].tolist()

@@ -119,7 +119,9 @@ def decode_film(path: Path, stop: int | None = None, step: int = 1) -> Iterator[
                     check_frame(path, frame, number, first)
                     first = first or frame
                     if number % step == 0 and (stop is None or number < stop):
-                        yield upright(frame, converter.reformat(frame, format="rgb24").to_ndarray())
+                        yield apply_orientation(
+                            frame, converter.reformat(frame, format="rgb24").to_ndarray()
+                        )
                     number += 1
             if not number:
                 raise ValueError("no frames")
@@ -151,7 +153,7 @@ def check_frame(
         )
 
 
-def upright(frame: av.VideoFrame, picture: np.ndarray) -> np.ndarray:
+def apply_orientation(frame: av.VideoFrame, picture: np.ndarray) -> np.ndarray:
     """Rotate and mirror a decoded frame according to the file, since telephones store frames
     unrotated.
 
@@ -206,7 +208,9 @@ def decode_grey(file: Path | BinaryIO, name: str) -> np.ndarray:
     try:
         with open_film(file) as container:
             stream = video_stream(container, name)
-            frames = [upright(frame, _grey(frame)) for frame in container.decode(stream)]
+            frames = [
+                apply_orientation(frame, _to_grey(frame)) for frame in container.decode(stream)
+            ]
         if not frames:
             raise ValueError("no frames")
         return np.stack(frames)  # raises ValueError for different sizes
@@ -217,7 +221,7 @@ def decode_grey(file: Path | BinaryIO, name: str) -> np.ndarray:
 _STRETCH = np.clip(np.rint((np.arange(256) - 16) * (255 / 219)), 0, 255).astype(np.uint8)
 
 
-def _grey(frame: av.VideoFrame) -> np.ndarray:
+def _to_grey(frame: av.VideoFrame) -> np.ndarray:
     plane = frame.planes[0]  # Y of YUV: one byte a pixel, rows padded to line_size
     if not frame.format.name.startswith("yuv") or frame.format.components[0].bits != 8:
         raise ValueError(f"pixel format {frame.format.name} instead of 8-bit YUV")

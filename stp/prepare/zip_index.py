@@ -137,14 +137,14 @@ def _central(file: BinaryIO, number: int, size: int) -> Iterator[tuple[str, Entr
         name = buffer[at + 46 : at + 46 + name_bytes]
         extra = buffer[at + 46 + name_bytes : at + 46 + name_bytes + extra_bytes]
         at += 46 + name_bytes + extra_bytes + comment
-        plain, packed, offset = _large(extra, plain, packed, offset)
+        plain, packed, offset = _read_zip64(extra, plain, packed, offset)
         # Bit 11: the name is UTF-8; else it is in the first IBM character set.
         text = name.decode("utf-8" if flags & 0x800 else "cp437")
         if not text.endswith("/"):
             yield text, Entry(offset, packed, plain, crc, method)
 
 
-def _large(extra: bytes, plain: int, packed: int, offset: int) -> tuple[int, int, int]:
+def _read_zip64(extra: bytes, plain: int, packed: int, offset: int) -> tuple[int, int, int]:
     """The sizes and the offset that do not fit into 32 bits, from the ZIP64 field."""
     values = [plain, packed, offset]
     if _ALL_ONES not in values:

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from stp.core.errors import StpError
-from stp.core.job import Report, silent
+from stp.core.job import Report, report_nothing
 from stp.core.options import require, whole
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 from stp.models.create import create
 from stp.models.model import ForecastModel
 from stp.profiling import memory
@@ -35,7 +35,7 @@ def measure(
     batch: int = 1,
     seconds: float = 10.0,
     training: bool = True,
-    report: Report = silent,
+    report: Report = report_nothing,
 ) -> Json:
     """Measure a network with fresh weights on random frames.
 
@@ -69,9 +69,9 @@ def measure(
     _check(device)
     report("counting", 0, 1)
     counted = size(recipe)
-    with settle(device, threads, precision) as compute:
-        where, wait = compute.device, waiter(compute.device)
-        advice = _advice(batch, where)
+    with set_up_compute(device, threads, precision) as compute:
+        where, wait = compute.device, make_waiter(compute.device)
+        advice = _memory_advice(batch, where)
         torch.manual_seed(0)
         with memory.out_of_memory("the network", advice):
             model = create(recipe).to(where).eval()
@@ -102,7 +102,7 @@ def measure(
         if training:
             report("memory of a training step", 0, 1)
             work = f"a training step on {batch} clips"
-            memory.enough(_least(recipe, batch, counted), where, work, advice)
+            memory.require_free_memory(_least_memory(recipe, batch, counted), where, work, advice)
             with memory.out_of_memory(work, advice):
                 used["training_bytes"] = _training_peak(
                     model, recipe, batch, compute.autocast, where
@@ -126,13 +126,13 @@ def _check(device: str) -> None:
         )
 
 
-def _advice(batch: int, device: torch.device) -> str:
+def _memory_advice(batch: int, device: torch.device) -> str:
     smaller = f"use --batch {max(1, batch // 2)}, " if batch > 1 else "use "
     other = "a GPU with more memory" if device.type == "cuda" else "a machine with more memory"
     return f"{smaller}{other}, or --forward-only, which leaves out the training step"
 
 
-def waiter(device: torch.device) -> Callable[[], None]:
+def make_waiter(device: torch.device) -> Callable[[], None]:
     """Return a function that waits until a device has finished all of its work."""
     return torch.cuda.synchronize if device.type == "cuda" else lambda: None
 
@@ -224,7 +224,7 @@ class _Forecasts:
         return time_repetitions(self.evaluate, self.wait, self.seconds, what, self.report)
 
 
-def _least(recipe: Json, batch: int, counted: Size) -> int:
+def _least_memory(recipe: Json, batch: int, counted: Size) -> int:
     """Least memory of a training step in bytes: weights, gradients, moments, activations."""
     with torch.device("meta"):
         model = create(recipe).train()

@@ -40,10 +40,10 @@ def peak(run: Callable[[], object], device: torch.device, tensors: Iterable[Tens
         return torch.cuda.max_memory_allocated()
     before = sum(storage.nbytes() for storage in _storages(tensors).values())
     profiler = profile(activities=[ProfilerActivity.CPU], profile_memory=True)
-    with _quiet():
+    with _silence_stderr():
         profiler.start()
     run()
-    with _quiet():
+    with _silence_stderr():
         profiler.stop()
     results: Any = profiler.profiler.kineto_results  # type: ignore[union-attr]
     changes = [(e.start_ns(), e.nbytes()) for e in results.events() if e.name() == "[memory]"]
@@ -101,7 +101,7 @@ def _fused_attention(*tensors: Tensor, scale: float | None = None) -> Tensor:
     return output
 
 
-def available(device: torch.device) -> int | None:
+def free_memory(device: torch.device) -> int | None:
     """Free memory of a device in bytes; None if unknown."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info()[0]
@@ -115,7 +115,7 @@ def available(device: torch.device) -> int | None:
     return min(free, default=None)
 
 
-def enough(needed: int, device: torch.device, work: str, remedy: str) -> None:
+def require_free_memory(needed: int, device: torch.device, work: str, remedy: str) -> None:
     """Refuse a computation that needs more memory than is free on a device.
 
     Args:
@@ -127,7 +127,7 @@ def enough(needed: int, device: torch.device, work: str, remedy: str) -> None:
     Raises:
         StpError: there is not enough free memory.
     """
-    free = available(device)
+    free = free_memory(device)
     if free is not None and needed > free:
         raise StpError(
             f"{work} needs more than {needed / 1e9:.1f} GB of memory",
@@ -166,7 +166,7 @@ def _storages(tensors: Iterable[Tensor]) -> dict[int, Any]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _silence_stderr() -> Iterator[None]:
     """Hide messages of the profiler's library about its start and end."""
     sys.stderr.flush()
     stderr, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)

@@ -89,20 +89,20 @@ def training_datasets(config: Config) -> list[str]:
 def page(config: Config) -> str:
     """Text of the page that lists every model, in Markdown; counting takes about a minute."""
     known, names = notes(config), networks(config)
-    everywhere = [names[name] for name in _everywhere(config)]
+    everywhere = [names[name] for name in _shared_networks(config)]
     lines = [INTRODUCTION, *_overview(config), ""]
     lines += ["## Table 19 of the paper", "", *_table19(config, known), ""]
     lines += ["## Parameters", ""]
     lines += ["These are the counts with the options that the paper sets for each dataset.", ""]
-    lines += [_heads(everywhere)]
+    lines += [_heading_line(everywhere)]
     lines += [_rule(len(everywhere))]
     lines += [parameters_row(config, dataset) for dataset in training_datasets(config)]
     lines += ["", "## Multiply-adds of a forecast", ""]
     lines += ["In 10^9, for one complete forecast: all steps of a sampler, all passes.", ""]
-    lines += [_heads(everywhere)]
+    lines += [_heading_line(everywhere)]
     lines += [_rule(len(everywhere))]
     lines += [multiply_adds_row(config, dataset) for dataset in training_datasets(config)]
-    lines += ["", "## Networks of other suites", "", *_elsewhere(config, known)]
+    lines += ["", "## Networks of other suites", "", *_other_network_lines(config, known)]
     lines += ["", "## What differs from the paper or its release", ""]
     for name, about in known.items():
         lines += [f"- **{names[name]}** (`{name}`): {text}" for text in about.notes]
@@ -111,23 +111,23 @@ def page(config: Config) -> str:
 
 def parameters_row(config: Config, dataset: str) -> str:
     """Row of a Markdown table: a dataset, and the number of parameters of each network for it."""
-    counts = [parameters(network(config, name, dataset)) for name in _everywhere(config)]
+    counts = [parameters(network(config, name, dataset)) for name in _shared_networks(config)]
     return _line([_frames(config, dataset), *(f"{count:,}" for count in counts)])
 
 
 def multiply_adds_row(config: Config, dataset: str) -> str:
     """Row of a Markdown table: a dataset, and the multiply-adds of a forecast by each network."""
-    counts = [_size(network(config, name, dataset)).forecast for name in _everywhere(config)]
+    counts = [_size(network(config, name, dataset)).forecast for name in _shared_networks(config)]
     return _line([_frames(config, dataset), *(_giga(count) for count in counts)])
 
 
-def _everywhere(config: Config) -> list[str]:
+def _shared_networks(config: Config) -> list[str]:
     """Names of networks that are counted for all datasets of the page."""
     known = notes(config)
     return [name for name in networks(config) if not (name in known and known[name].dataset)]
 
 
-def _elsewhere(config: Config, known: dict[str, Notes]) -> Iterator[str]:
+def _other_network_lines(config: Config, known: dict[str, Notes]) -> Iterator[str]:
     yield (
         "These are the counts of one training forecast. Fourier transforms are left out, and a "
         "product of complex numbers counts once."
@@ -284,7 +284,7 @@ def _giga(count: int) -> str:
     return f"{count / 1e9:,.4g}" if count < 1e13 else f"{count / 1e9:,.0f}"
 
 
-def _heads(titles: Iterable[str]) -> str:
+def _heading_line(titles: Iterable[str]) -> str:
     return _line(["dataset", *titles])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from stp.core.job import Report, silent
+from stp.core.job import Report, report_nothing
 from stp.core.provenance import describe_machine
 from stp.core.units import size_text
 from stp.plan.config import Config
@@ -23,7 +23,7 @@ SPARE = 0.1
 
 
 def profile(
-    config: Config, model: str, dataset: str, *, report: Report = silent, **how: Any
+    config: Config, model: str, dataset: str, *, report: Report = report_nothing, **how: Any
 ) -> Json:
     """Measure a network with the options that the configuration sets for a dataset.
 

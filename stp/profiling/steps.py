@@ -9,14 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from stp.core.errors import StpError
-from stp.core.job import Report, silent
-from stp.models.compute import Compute, settle
+from stp.core.job import Report, report_nothing
+from stp.models.compute import Compute, set_up_compute
 from stp.models.create import create
 from stp.options.train import TrainOptions
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
 from stp.profiling import memory
-from stp.profiling.measure import Json, measure, waiter
+from stp.profiling.measure import Json, make_waiter, measure
 from stp.profiling.timing import time_repetitions
 from stp.run.costs.steps import Step, Steps, batch_of, device_of, unmeasured_trainings
 from stp.train.factories import compile_parts, loss_of, optimizer_of, put_channels_last
@@ -30,7 +30,7 @@ seconds; slow networks take longer, for at least three repetitions."""
 def measure_plan(
     plan: Plan,
     folders: set[str] | None,
-    report: Report = silent,
+    report: Report = report_nothing,
     seconds: float = SECONDS,
 ) -> Iterator[str]:
     """Measure the networks of a plan whose speed is unknown, and store each result at once.
@@ -90,13 +90,13 @@ def measure_step(plan: Plan, training: Artefact, report: Report, seconds: float)
         training=False,
         report=report,
     )["speed"]
-    with settle(device, options.threads, options.precision) as compute:
+    with set_up_compute(device, options.threads, options.precision) as compute:
         work = f"a training step on {batch} clips"
         with memory.out_of_memory(work, "set a smaller train.batch_size, or runtime.micro_batch"):
             _, step = training_step(recipe, options, compute, batch)
             step()
             duration = time_repetitions(
-                step, waiter(compute.device), seconds, "training step", report
+                step, make_waiter(compute.device), seconds, "training step", report
             ).median
         device = str(compute.describe()["device"])
     forecast = speed["forecast"]["median"] / batch

@@ -11,7 +11,7 @@ from typing import Any
 from stp.core.errors import FileError
 from stp.core.json_files import read_json
 from stp.page.files import write_all
-from stp.page.formats import texts
+from stp.page.formats import render_grid
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
 from stp.plan.config import Config
@@ -120,7 +120,7 @@ def write(table: list[ProfileRow], out: Path) -> None:
     """
     lines = [[vars(row)[name] for name in COLUMNS] for row in table]
     grid = as_grid(table, out.stem)
-    write_all({out: csv_text([COLUMNS, *lines]), **texts(grid, out.parent)})
+    write_all({out: csv_text([COLUMNS, *lines]), **render_grid(grid, out.parent)})
 
 
 def _row(name: str, title: str, printed: PublishedComplexity, measurement: Any) -> ProfileRow:
@@ -230,22 +230,22 @@ _COUNTED: dict[str, Callable[[ProfileRow], Item]] = {
         aside=f"{row.parameters_published / 1e6:g} M"
         f"{_difference_text(row.parameters_difference_percent)}",
     ),
-    "evaluations per forecast": lambda row: Item(_text(row.evaluations_per_forecast)),
-    "G multiply-adds per evaluation": lambda row: Item(_text(row.gmacs_per_evaluation)),
+    "evaluations per forecast": lambda row: Item(_format_value(row.evaluations_per_forecast)),
+    "G multiply-adds per evaluation": lambda row: Item(_format_value(row.gmacs_per_evaluation)),
     "per forecast": lambda row: Item(
-        _text(row.gmacs_per_forecast),
+        _format_value(row.gmacs_per_forecast),
         aside=f"{row.gmacs_published:g} G{_difference_text(row.gmacs_difference_percent)}",
     ),
 }
 _MEASURED: dict[str, Callable[[ProfileRow], Item]] = {
     "evaluations/s": lambda row: Item(
-        _text(row.evaluations_per_s), aside=f"{row.evaluations_per_s_published:g}"
+        _format_value(row.evaluations_per_s), aside=f"{row.evaluations_per_s_published:g}"
     ),
-    "forecasts/s": lambda row: Item(_text(row.forecasts_per_s)),
-    "frames/s by evaluation": lambda row: Item(_text(row.frames_per_s_by_evaluation)),
-    "by forecast": lambda row: Item(_text(row.frames_per_s_by_forecast)),
-    "MB of a forecast": lambda row: Item(_text(row.peak_memory_forecast_mb)),
-    "MB of a training step": lambda row: Item(_text(row.peak_memory_training_step_mb)),
+    "forecasts/s": lambda row: Item(_format_value(row.forecasts_per_s)),
+    "frames/s by evaluation": lambda row: Item(_format_value(row.frames_per_s_by_evaluation)),
+    "by forecast": lambda row: Item(_format_value(row.frames_per_s_by_forecast)),
+    "MB of a forecast": lambda row: Item(_format_value(row.peak_memory_forecast_mb)),
+    "MB of a training step": lambda row: Item(_format_value(row.peak_memory_training_step_mb)),
 }
 
 
@@ -276,5 +276,5 @@ def _count(value: int | None) -> str:
     return "–" if value is None else f"{value:,}"
 
 
-def _text(value: float | None) -> str:
+def _format_value(value: float | None) -> str:
     return "–" if value is None else f"{value:,.4g}" if isinstance(value, float) else str(value)

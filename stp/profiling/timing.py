@@ -65,15 +65,15 @@ def time_repetitions(
         label: name of the work, for the progress line.
         report: callback for the progress, in milliseconds done and to do.
     """
-    first = _once(run, wait)
+    first = _time_once(run, wait)
     # Long work is warmed up by the first call.
     durations = [first] if first >= seconds else []
     warmed = first
     while not durations and warmed < WARM * seconds:
         report(f"{label}: warming up", 0, int(1000 * seconds))
-        warmed += _once(run, wait)
+        warmed += _time_once(run, wait)
     while len(durations) < LEAST or (sum(durations) < seconds and len(durations) < MOST):
-        durations.append(_once(run, wait))
+        durations.append(_time_once(run, wait))
         done = min(sum(durations), seconds)
         report(f"{label}: repetition {len(durations)}", int(1000 * done), int(1000 * seconds))
     return Timing.of(durations)
@@ -134,7 +134,7 @@ class Laps:
         return time.perf_counter()
 
 
-def _once(run: Callable[[], object], wait: Callable[[], None]) -> float:
+def _time_once(run: Callable[[], object], wait: Callable[[], None]) -> float:
     wait()
     begun = time.perf_counter()
     run()

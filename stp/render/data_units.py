@@ -24,7 +24,9 @@ def units_by_variable(folder: Path) -> dict[str, str]:
     if shows_pictures(prepared):
         return {}
     names, units = variables_of(prepared), units_of(prepared)
-    units_of_variable = {_plain(name): unit for name, unit in zip(names, units, strict=True)}
+    units_of_variable = {
+        _normalise_name(name): unit for name, unit in zip(names, units, strict=True)
+    }
     if len(set(units)) == 1:
         units_of_variable[""] = units[0]
     return units_of_variable
@@ -53,9 +55,11 @@ def unit_of_value(
     """
     units = units_by_variable(folder)
     names = [f"{variable or ''}{level or ''}", variable or ""]
-    of_data = next((units[_plain(name)] for name in names if _plain(name) in units), None)
+    of_data = next(
+        (units[_normalise_name(name)] for name in names if _normalise_name(name) in units), None
+    )
     return of_convention(unit, convention, stated if of_data is None else of_data)
 
 
-def _plain(name: str) -> str:
+def _normalise_name(name: str) -> str:
     return "".join(c for c in name.lower() if c.isalnum())

@@ -13,8 +13,8 @@ from types import ModuleType
 from plotly.offline import get_plotlyjs
 
 from stp.collect.connection import open_results_store
-from stp.core.disk import beside, writing
-from stp.core.job import Report, silent
+from stp.core.disk import atomic_path, writing
+from stp.core.job import Report, report_nothing
 from stp.report import (
     conventions,
     core,
@@ -79,7 +79,7 @@ SCRIPTS = (
 
 
 def write_report(
-    database: Path, out: Path, *, pictures: Pictures | None = None, report: Report = silent
+    database: Path, out: Path, *, pictures: Pictures | None = None, report: Report = report_nothing
 ) -> None:
     """Write the report as an HTML file.
 
@@ -102,7 +102,7 @@ def write_report(
         pieces |= forecasts.pieces(connection, pictures or Pictures(), report)
         pieces |= trajectories.pieces(connection, report)
     text = page(pieces)
-    with writing(out), beside(out) as temporary:
+    with writing(out), atomic_path(out) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 

@@ -109,14 +109,14 @@ def by_columns(
 
 def _column(values: tuple[Any, ...], digits: int | None) -> Words | list[Value]:
     if not any(isinstance(value, str) for value in values):
-        return [plain(value, digits) for value in values]
+        return [to_json_value(value, digits) for value in values]
     words = {value: code for code, value in enumerate(dict.fromkeys(v for v in values if v))}
     empty = words.setdefault("", len(words)) if "" in values else -1
     codes = [-1 if v is None else words[v] if v else empty for v in values]
     return Words(list(words), codes)
 
 
-def plain(value: object, digits: int | None = DIGITS) -> Any:
+def to_json_value(value: object, digits: int | None = DIGITS) -> Any:
     """Convert a value of DuckDB to a value of JSON.
 
     Args:
@@ -130,5 +130,5 @@ def plain(value: object, digits: int | None = DIGITS) -> Any:
             return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
         return value if digits is None else float(f"{value:.{digits}g}")
     if isinstance(value, list | tuple):
-        return [plain(item, digits) for item in value]
+        return [to_json_value(item, digits) for item in value]
     return value if isinstance(value, int | str | None) else str(value)

@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 
 from stp.collect.questions import QUESTIONS
-from stp.report.columns import Rows, by_columns, plain, run_query
+from stp.report.columns import Rows, by_columns, run_query, to_json_value
 
 MOST_ROWS = 10
 """Maximum number of rows of a result in the page."""
@@ -25,7 +25,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> list[dict[str, o
     answered = []
     for question, about, sql in QUESTIONS:
         names, rows = run_query(database, sql)
-        same = _same(names, rows)
+        same = _constant_columns(names, rows)
         columns = [i for i, name in enumerate(names) if name not in same]
         first = [tuple(row[i] for i in columns) for row in rows[:MOST_ROWS]]
         answered.append(
@@ -34,14 +34,16 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> list[dict[str, o
                 "more": re.sub(r"`|\[(.*?)\]\(.*?\)", r"\1", about),
                 "sql": sql,
                 "count": len(rows),
-                "same": {n: plain(value) for n, value in same.items() if value not in (None, "")},
+                "same": {
+                    n: to_json_value(value) for n, value in same.items() if value not in (None, "")
+                },
                 "answer": by_columns([names[i] for i in columns], first),
             }
         )
     return answered
 
 
-def _same(names: list[str], rows: Rows) -> dict[str, object]:
+def _constant_columns(names: list[str], rows: Rows) -> dict[str, object]:
     """Values of the columns that have one value in all rows, if there are many rows.
 
     The result is empty if all columns have one value.

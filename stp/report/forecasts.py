@@ -15,7 +15,7 @@ import numpy as np
 
 from stp.collect.stored_cells import read_cells, titles
 from stp.core.errors import StpError
-from stp.core.job import Report, silent
+from stp.core.job import Report, report_nothing
 from stp.plan.manifest import ORIGIN_FIELDS, title_of
 from stp.plan.manifest_types import StoredCell
 from stp.plan.setting import setting_of
@@ -26,7 +26,7 @@ from stp.render.pictures.sample_choice import CRITERIA, RULES
 from stp.render.pictures.sheet import Scale
 from stp.render.pictures.sprites import columns_of, pitch
 from stp.report import picture_sheets
-from stp.report.columns import plain
+from stp.report.columns import to_json_value
 from stp.report.forecast_index import (
     PicturedEvaluation,
     SampleSheets,
@@ -78,7 +78,7 @@ class _Evaluation(NamedTuple):
 
 
 def pieces(
-    database: duckdb.DuckDBPyConnection, pictures: Pictures, report: Report = silent
+    database: duckdb.DuckDBPyConnection, pictures: Pictures, report: Report = report_nothing
 ) -> Pieces:
     """Make the pictures of all evaluations (tests in which models were compared).
 
@@ -143,7 +143,7 @@ def _forecasts_section(
     return {
         "samples": pictures.samples,
         "megabytes": pictures.megabytes,
-        "used": plain(used / 1e6),
+        "used": to_json_value(used / 1e6),
         "evaluations": evaluations,
         "coasts": coasts,
         "colours": maps,
@@ -236,7 +236,7 @@ def _evaluation(
         full=[first.truth.shape[3], first.truth.shape[2]],
         pitch=[pitch(width), pitch(height)],
         columns=[columns_of(len(first.context)), columns_of(len(first.truth))],
-        aspect=plain(_aspect(first)),
+        aspect=to_json_value(_aspect(first)),
         coast=None if coast is None else coasts.index(coast),
         is_picture=first.is_picture,
         context=len(first.context),
@@ -293,7 +293,8 @@ def _sample(
         gaps=[shown.absent.get(label, "").replace(root, "") for label in case.cells],
         remarks=[remarks.get(label, "") for label in case.cells],
         scales=[
-            [(plain(one.low), plain(one.high), one.colours) for one in pair] for pair in scaled
+            [(to_json_value(one.low), to_json_value(one.high), one.colours) for one in pair]
+            for pair in scaled
         ],
         metrics=metrics,
         scores=values,
@@ -346,7 +347,9 @@ def _leads(
         stored = read_samples(folder, convention, variable or None)
         if stored is not None:
             values = [stored[1][i] if i < len(stored[1]) else None for i in samples]
-            return [None if own is None else [plain(value) for value in own] for own in values]
+            return [
+                None if own is None else [to_json_value(value) for value in own] for own in values
+            ]
     return [None] * len(samples)
 
 

@@ -17,7 +17,7 @@ SHOWN = (
 )  # fmt: skip
 
 
-def _same(alias: str, other: str, names: tuple[str, ...]) -> str:
+def _equal_columns_sql(alias: str, other: str, names: tuple[str, ...]) -> str:
     """SQL condition that two tables have equal values in some columns; NULL equals NULL."""
     return " AND ".join(f"{alias}.{name} IS NOT DISTINCT FROM {other}.{name}" for name in names)
 
@@ -44,7 +44,7 @@ against_winner AS (
         c.p_corrected AS p, c.p_sign,
         CASE WHEN c.p_corrected IS NOT NULL THEN c.better IS NOT DISTINCT FROM w.model END AS worse
     FROM comparisons c JOIN winner w
-    ON {_same("c", "w", _PLACE)} AND (
+    ON {_equal_columns_sql("c", "w", _PLACE)} AND (
         (c.model = w.model AND c.variant = w.variant)
         OR (c.other = w.model AND c.other_variant = w.variant)
     )
@@ -63,11 +63,15 @@ SELECT
     l.rank, r.rank_low, r.rank_high, r.reason AS rank_reason,
     a.p, a.p_sign, a.worse, p.published, p.difference
 FROM leaderboard l
-LEFT JOIN ranks r ON {_same("l", "r", (*_PLACE, *_MODEL))}
-LEFT JOIN interval_of i ON {_same("l", "i", (*_PLACE, *_MODEL))}
-LEFT JOIN against_winner a ON {_same("l", "a", (*_PLACE, *_MODEL))}
+LEFT JOIN ranks r ON {_equal_columns_sql("l", "r", (*_PLACE, *_MODEL))}
+LEFT JOIN interval_of i ON {_equal_columns_sql("l", "i", (*_PLACE, *_MODEL))}
+LEFT JOIN against_winner a ON {_equal_columns_sql("l", "a", (*_PLACE, *_MODEL))}
 LEFT JOIN printed p
-ON {_same("p", "l", (*EVALUATION, *_MODEL, "convention", "variable", "threshold", "leads"))}
+ON {
+    _equal_columns_sql(
+        "p", "l", (*EVALUATION, *_MODEL, "convention", "variable", "threshold", "leads")
+    )
+}
     AND p.value IS NOT DISTINCT FROM l.value AND l.level IS NULL
 ORDER BY l.convention, l.variable, l.level, l.threshold, l.leads, l.rank NULLS LAST, l.model,
     l.variant"""

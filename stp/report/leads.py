@@ -62,11 +62,11 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     lines = columnar(database, _leads("true" if complete else IN_TABLES), DIGITS)
     leads = lines.columns["at_leads"]
     assert isinstance(leads, list), "lists of numbers are no texts"
-    lines.columns["at_leads"] = [_first(value) for value in leads]
+    lines.columns["at_leads"] = [_first_if_consecutive(value) for value in leads]
     return {"lines": lines, "complete": complete, "steps": _steps(database)}
 
 
-def _first(leads: Value) -> Value:
+def _first_if_consecutive(leads: Value) -> Value:
     """The first lead time if all are consecutive; otherwise all, unchanged."""
     if isinstance(leads, list) and leads and isinstance(first := leads[0], int):
         return first if leads == list(range(first, first + len(leads))) else leads

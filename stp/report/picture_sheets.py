@@ -201,8 +201,8 @@ def coast(sample: SampleForecasts) -> Coast | None:
     if sample.lat is None or sample.lon is None or min(len(sample.lat), len(sample.lon)) < 2:
         return None
     lon, lat = coastline(float(sample.lon.min()) - 1.0)
-    x = _along(lon, sample.lon)
-    y = _along(lat, sample.lat)
+    x = _axis_position(lon, sample.lon)
+    y = _axis_position(lat, sample.lat)
     if is_upside_down(sample):
         y = len(sample.lat) - y
     parts, down = [], False
@@ -215,7 +215,7 @@ def coast(sample: SampleForecasts) -> Coast | None:
     return Coast("".join(parts), [len(sample.lon), len(sample.lat)])
 
 
-def _along(degrees: np.ndarray, grid: np.ndarray) -> np.ndarray:
+def _axis_position(degrees: np.ndarray, grid: np.ndarray) -> np.ndarray:
     """Position of degrees along an axis, in cells from its start; NaN far outside."""
     # A cell more at each end, so that lines leave the map at its edge.
     first, last = 2 * grid[0] - grid[1], 2 * grid[-1] - grid[-2]

@@ -63,7 +63,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     number = {row[0]: index for index, row in enumerate(artefacts)}
     locks = columnar(database, "SELECT * EXCLUDE (first) FROM (" + LOCKS + ")")
     firsts = [row[-1] for row in run_query(database, LOCKS)[1]]
-    lock_of = {name: index for index, name in enumerate(_texts(locks.columns["lock"]))}
+    lock_of = {name: index for index, name in enumerate(_column_texts(locks.columns["lock"]))}
     _, folders = run_query(database, FOLDERS_OF_CELLS)
     return {
         "parts": parts.columnar(),
@@ -81,7 +81,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     }
 
 
-def _texts(column: Words | list[Value]) -> list[str]:
+def _column_texts(column: Words | list[Value]) -> list[str]:
     """The texts of a column, one for each row."""
     return [column.words[code] for code in column.codes] if isinstance(column, Words) else []
 

@@ -56,13 +56,13 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
             {
                 "cells": about["cells"],
                 "leads": leads,
-                "forecast": [_short(spectra.predicted[:, lead - 1]) for lead in leads],
-                "truth": [_short(spectra.observed[:, lead - 1]) for lead in leads],
+                "forecast": [_round_values(spectra.predicted[:, lead - 1]) for lead in leads],
+                "truth": [_round_values(spectra.observed[:, lead - 1]) for lead in leads],
             }
         )
     return {"lines": lines, "unread": unread}
 
 
-def _short(values: np.ndarray) -> list[float | None]:
+def _round_values(values: np.ndarray) -> list[float | None]:
     """Values rounded to five significant digits; None for NaN and infinity."""
     return [float(f"{v:.{DIGITS}g}") if np.isfinite(v) else None for v in values]

@@ -13,7 +13,7 @@ import numpy as np
 
 from stp.collect.stored_cells import read_cells, titles
 from stp.core.errors import StpError
-from stp.core.job import Report, silent
+from stp.core.job import Report, report_nothing
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest_types import Names, StoredCell
 from stp.render.pictures.scene import Extent, Mixture, Scene, extent_of
@@ -26,7 +26,7 @@ from stp.render.pictures.trajectories import (
     on_map,
     select_models,
 )
-from stp.report.columns import plain
+from stp.report.columns import to_json_value
 from stp.tracks import errors
 from stp.tracks.obstacles import Obstacles
 
@@ -203,7 +203,7 @@ class Positions:
     scenes: list[DrawnScene]
 
 
-def pieces(database: duckdb.DuckDBPyConnection, report: Report = silent) -> Pieces:
+def pieces(database: duckdb.DuckDBPyConnection, report: Report = report_nothing) -> Pieces:
     """Read the scenarios (paths of people) that the page draws.
 
     Returns:
@@ -256,7 +256,7 @@ def _test(
     scenes = [compared.scene(number) for number in chosen]
     drawn = DrawnTest(
         **vars(about),
-        dt=plain(compared.scenarios.dt),
+        dt=to_json_value(compared.scenarios.dt),
         observe=compared.scenarios.observed.shape[2],
         predict=compared.scenarios.future.shape[2],
         count=len(compared.scenarios),
@@ -299,7 +299,7 @@ def _model(compared: Compared, label: str, numbers: Mapping[CellKey, int]) -> Sh
 
 
 def _metres(values: np.ndarray) -> list[float]:
-    return [plain(round(float(value), 4)) for value in values]
+    return [to_json_value(round(float(value), 4)) for value in values]
 
 
 def _flat(positions: np.ndarray) -> list[int]:

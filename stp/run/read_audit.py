@@ -64,17 +64,17 @@ def _installed_folders() -> tuple[str, ...]:
     return _as_folders([*folders, *prefixes, *SYSTEM, *settings])
 
 
-def _absolute(name: str) -> str:
+def _absolute_path(name: str) -> str:
     """Make a path absolute without resolving links."""
     return os.path.abspath(name)  # noqa: PTH100 (Path.resolve follows links)
 
 
 def _as_folders(names: Iterable[str]) -> tuple[str, ...]:
-    forms = {form for name in names for form in (_absolute(name), os.path.realpath(name))}
+    forms = {form for name in names for form in (_absolute_path(name), os.path.realpath(name))}
     return tuple(sorted(name.rstrip(os.sep) + os.sep for name in forms if name != os.sep))
 
 
-def _below(path: str, folders: tuple[str, ...]) -> bool:
+def _is_below(path: str, folders: tuple[str, ...]) -> bool:
     if path.startswith(_CHECKOUT):  # may itself be below /opt, or a folder of raw files
         folders = tuple(folder for folder in folders if folder.startswith(_CHECKOUT))
     return path.startswith(folders)
@@ -83,7 +83,7 @@ def _below(path: str, folders: tuple[str, ...]) -> bool:
 def _is_installed(path: str) -> bool:
     if path.startswith(_OURS):  # in a wheel among installed packages, but never one of them
         return False
-    return _below(path, _installed_folders()) or any(
+    return _is_below(path, _installed_folders()) or any(
         part.endswith((".egg-info", ".dist-info")) or part in ("site-packages", "dist-packages")
         for part in Path(path).parts
     )
@@ -116,7 +116,7 @@ class ReadAudit:
     def __post_init__(self) -> None:
         self._folders = _as_folders(self.folders)
         _installed_folders()  # reads the environment before it is cleaned
-        self._files = {*map(_absolute, (*self.declared, *self.folders))}
+        self._files = {*map(_absolute_path, (*self.declared, *self.folders))}
         parents = (name.split(".")[:i] for name in self.modules for i in range(1, 9))
         self._modules = {*self.modules, *map(".".join, parents), *SHELL_OF_CORES}
 
@@ -137,7 +137,7 @@ class ReadAudit:
         """
         before = set(map(id, list(sys.modules.values())))  # other threads may import meanwhile
         try:
-            with _watching(self):
+            with _activate(self):
                 result = work()
         except Exception as error:
             if self._refused is None or error is self._refused:
@@ -166,7 +166,7 @@ class ReadAudit:
             return
         writes = isinstance(mode, str) and not mode.startswith("r")
         if writes or (mode is None and isinstance(flags, int) and flags & os.O_CREAT):
-            self._written.add(_absolute(name))
+            self._written.add(_absolute_path(name))
             return
         self.see(name)
 
@@ -181,8 +181,8 @@ class ReadAudit:
         Raises:
             StpError: the fingerprint does not cover the file.
         """
-        path = _absolute(name)
-        if path in self._files or path in self._written or _below(path, self._folders):
+        path = _absolute_path(name)
+        if path in self._files or path in self._written or _is_below(path, self._folders):
             self._known.add(name)
             return
         source = _source(path)
@@ -275,7 +275,7 @@ def _is_foreign(frame: FrameType) -> bool:
 _now: ReadAudit | None = None
 
 
-def _hear(event: str, arguments: tuple[Any, ...]) -> None:
+def _handle_event(event: str, arguments: tuple[Any, ...]) -> None:
     if _now is not None:
         if event == "open":
             _now.check_open(*arguments)
@@ -286,11 +286,11 @@ def _hear(event: str, arguments: tuple[Any, ...]) -> None:
 @cache
 def _listen() -> None:
     """Add the audit hook to this process, once: Python cannot remove it."""
-    sys.addaudithook(_hear)
+    sys.addaudithook(_handle_event)
 
 
 @contextlib.contextmanager
-def _watching(audit: ReadAudit) -> Iterator[None]:
+def _activate(audit: ReadAudit) -> Iterator[None]:
     global _now
     _listen()
     outer, _now = _now, audit

@@ -25,7 +25,7 @@ WHOLE = "STP_WHOLE_TRACEBACK"
 _LIBRARIES = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib", "purelib"))
 
 
-def readable(error: BaseException) -> str:
+def format_traceback(error: BaseException) -> str:
     """Format the traceback of an error without the stack frames that lead to the user's code.
 
     It begins at the first stack frame in a folder to which users add modules, such as ``models`` or

@@ -35,7 +35,7 @@ from stp.plan.cells import Plan
 from stp.run import failures
 from stp.run import progress as progress_lines
 from stp.run.cluster import attempts, launch, slurm
-from stp.run.cluster.signals import WARNING, Stop, listening
+from stp.run.cluster.signals import WARNING, Stop, handle_signals
 from stp.run.cluster.site import Site
 from stp.run.freed_memory import keep_freed_memory
 from stp.run.read_audit import ReadAudit
@@ -84,7 +84,7 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
         stop = Stop()
         try:
             with (
-                listening(resumable) as stop,
+                handle_signals(resumable) as stop,
                 warn_of_time_limit(resumable, stop),
                 store.lease(state, lines.say, stop),
             ):
@@ -94,7 +94,7 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
                 with attempts.record_attempt(
                     state, plan.gpus(artefact), lambda: stop.reason
                 ) as attempt:
-                    _make(plan, artefact, final, state, lines, runtime, attempt, stop)
+                    _run_and_publish(plan, artefact, final, state, lines, runtime, attempt, stop)
         except Interrupted as saved:
             lines.say(f"{saved}, because of {stop.reason}")
             requeue(state, stop, lines)
@@ -128,7 +128,7 @@ def import_core(core: str) -> ModuleType:
         gc.enable()
 
 
-def _make(
+def _run_and_publish(
     plan: Plan,
     artefact: Artefact,
     final: Path,
@@ -434,7 +434,7 @@ def fetch(plan: Plan, raw: Raw, log: Path | None = None, accept_incomplete: bool
                 **(_of_generator(plan, raw) if raw.generated else {}),
                 accept_incomplete=accept_incomplete,
                 report=lines.report,
-                manners=_manners(plan),
+                manners=_download_manners(plan),
             )
         except Exception as error:
             if log_file is not None:
@@ -475,7 +475,7 @@ def _fetching(module: str) -> ModuleType:
     return importlib.import_module(f"stp.fetch.{module}")
 
 
-def _manners(plan: Plan) -> Any:
+def _download_manners(plan: Plan) -> Any:
     """Settings of downloads, with the number of connections to one host (runtime.downloads)."""
     manners = _fetching("download").Manners
 

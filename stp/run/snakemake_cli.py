@@ -122,9 +122,9 @@ def check_device(runtime: Mapping[str, Any]) -> None:
         StpError: the runtime settings name a device that this machine does not have.
     """
     if runtime.get("device") == "cuda":
-        from stp.models.compute import settle  # torch, only where the answer needs it
+        from stp.models.compute import set_up_compute  # torch, only where the answer needs it
 
-        with settle("cuda", 1, "float32"):
+        with set_up_compute("cuda", 1, "float32"):
             pass
 
 

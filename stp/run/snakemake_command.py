@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError, suggest_name
 from stp.plan.checked_config import CONFIG_FOLDER, read_yaml
 from stp.run.results import RESULTS
 
@@ -71,7 +71,7 @@ def scale_file(scale: str) -> Path:
         raise StpError(
             f"unknown scale {scale}",
             expected=f"the name of a scale file in {CONFIG_FOLDER}, or a path",
-            remedy=nearest(scale, scales),
+            remedy=suggest_name(scale, scales),
         )
     return _from_here(scales[scale])
 

@@ -63,7 +63,7 @@ def _unfinished_state(plan: Plan, artefact: Artefact) -> ArtefactState:
     tried = attempts.read(state)
     if "lease.json" in names and store.is_held(state):
         return ArtefactState(
-            RUNNING, _percent(attempts.read_progress(state)), _where(tried), attempts=tried
+            RUNNING, _percent(attempts.read_progress(state)), _describe_host(tried), attempts=tried
         )
     if failures.FILE in names:
         failure = failures.read(state)
@@ -79,7 +79,7 @@ def _percent(now: attempts.AttemptProgress | None) -> int | None:
     return min(100, int(100 * now.done / now.total))
 
 
-def _where(tried: list[RecordedAttempt]) -> str:
+def _describe_host(tried: list[RecordedAttempt]) -> str:
     if not tried:
         return ""
     job = f", Slurm job {tried[-1].slurm_job}" if tried[-1].slurm_job else ""

@@ -208,11 +208,11 @@ def _results(plan: Plan, driver: Driver | None) -> Iterator[str]:
         yield f"  table: {table} (and .md){older}"
     if existing:
         yield f"  database: {results}/results.duckdb"
-        yield f"  store: {short(plan.store)}"
+        yield f"  store: {shorten_path(plan.store)}"
         yield f"  logs: {results}/logs"
 
 
-def short(path: Path) -> Path:
+def shorten_path(path: Path) -> Path:
     """Make a path relative to the working directory if it lies below it."""
     cwd = Path.cwd()
     return path.relative_to(cwd) if path.is_relative_to(cwd) else path

@@ -8,7 +8,7 @@ import numpy as np
 from stp.metrics.metric import Metric, first_component
 from stp.options.score import Bootstrap
 from stp.score import bootstrap
-from stp.score.blocks import Blocks, few, sum_by_group
+from stp.score.blocks import Blocks, explain_too_few, sum_by_group
 from stp.score.jackknife import FEWEST_CLUSTERS, leave_one_out_means
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def spreads(
         merged = _merge_clusters(sums, counts, groups)
         part = _spreads(metrics, *merged, options, leads, available, some)
         if joined is not None:
-            part = [_either(a, b) for a, b in zip(joined, part, strict=True)]
+            part = [_combine_uncertainties(a, b) for a, b in zip(joined, part, strict=True)]
         joined = part
     return joined or []
 
@@ -186,7 +186,7 @@ def _merge_clusters(
     return [sum_by_group(part, groups)[count > 0] for part in sums], count[count > 0]
 
 
-def _either(one: Uncertainty, other: Uncertainty) -> Uncertainty:
+def _combine_uncertainties(one: Uncertainty, other: Uncertainty) -> Uncertainty:
     """Combine uncertainties of different lead times; those that are not set have 0 clusters."""
     here = other.clusters > 0
     return Uncertainty(*(np.where(here, b, a) for a, b in zip(one, other, strict=True)))
@@ -403,7 +403,7 @@ def _series_rows(
         ends: Any = (None, None)
         if reason is None and clusters < FEWEST_CLUSTERS:
             longer = (lead or leads) if in_blocks else None
-            reason = few(clusters, FEWEST_CLUSTERS, longer)
+            reason = explain_too_few(clusters, FEWEST_CLUSTERS, longer)
         elif reason is None:
             if spread.undefined[i]:
                 reason = f"no value without any one of {spread.undefined[i]} of {clusters} clusters"

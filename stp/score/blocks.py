@@ -100,7 +100,7 @@ def sum_by_group(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
     return sums
 
 
-def few(clusters: int, needed: int, lead: int | None) -> str:
+def explain_too_few(clusters: int, needed: int, lead: int | None) -> str:
     """Explain that an interval is missing because there are too few clusters (dependent samples).
 
     Args:

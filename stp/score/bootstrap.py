@@ -88,7 +88,7 @@ def no_spread(clusters: int) -> str:
     return f"all or nearly all of the {clusters} clusters have the same value"
 
 
-def exact(share: np.ndarray, trials: float) -> np.ndarray:
+def clopper_pearson(share: np.ndarray, trials: float) -> np.ndarray:
     """95 % Clopper-Pearson interval of a share of successes in independent trials.
 
     Args:
@@ -121,7 +121,7 @@ def _of_shares(
     whole = (np.minimum(np.abs(each), np.abs(1 - each)) < WHOLE).all(axis=0)
     trials = effective_clusters(counts)
     chosen = whole | np.isnan(ends).any(axis=0) | (trials < FEWEST_CLUSTERS)
-    return np.where(chosen, exact(np.clip(value, 0, 1), trials), ends)
+    return np.where(chosen, clopper_pearson(np.clip(value, 0, 1), trials), ends)
 
 
 def _intervals(

@@ -162,11 +162,13 @@ class Members:
             return of("mean", ensemble_mean(predicted))
         each = np.stack([of(m, predicted[:, m]) for m in range(predicted.shape[1])])
         if self.statistic == "best_of_members":
-            return _best(each, metric.best_by, higher=bool(self.higher_is_better[name]))
+            return _best_member_statistics(
+                each, metric.best_by, higher=bool(self.higher_is_better[name])
+            )
         return np.asarray(each.mean(axis=0)) if len(each) > 1 else each[0]
 
 
-def _best(each: np.ndarray, by: int | None, *, higher: bool) -> np.ndarray:
+def _best_member_statistics(each: np.ndarray, by: int | None, *, higher: bool) -> np.ndarray:
     """Statistics of the best member of each sample: (M, n, K, T) to (n, K, T).
 
     The best member is chosen for each component, or for all by the component ``by``. A member with

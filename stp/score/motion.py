@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from stp.core.disk import write_text
 from stp.core.errors import ArtefactError, StpError
 from stp.core.job import Extras, Job
-from stp.core.parquet import read_schema, read_table, reading
+from stp.core.parquet import read_schema, read_table, report_read_errors
 from stp.options.score import NOTE, ScoreOptions
 from stp.predict.agreement import Agreement, path_levels
 from stp.score.samples import ALL, Availability, Samples
@@ -178,7 +178,7 @@ def scenarios_of(folder: Path, tracks: prepared.PreparedTracks) -> Scenarios:
     """
     path = folder / PREDICTIONS
     expected = "predictions that say how their scenarios were cut"
-    with reading(path, expected):
+    with report_read_errors(path, expected):
         cut = json.loads((read_schema(path, expected=expected).metadata or {})[b"cut"])
         given = cut["split"], cut.get("observe", cut["context"]), cut["lead_times"]
     return tracks.scenarios("test", *given, fewest=cut.get("people"))
@@ -221,7 +221,7 @@ def read_predictions(folder: Path, scenarios: Scenarios) -> np.ndarray:
     """
     path = folder / PREDICTIONS
     expected = "predictions: scenario, person, lead, sample, x, y"
-    with reading(path, expected):
+    with report_read_errors(path, expected):
         table = read_table(path, expected=expected)
         names = ("scenario", "person", "lead", "sample", "x", "y")
         columns = {name: table[name].to_numpy() for name in names}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stp.core.disk import beside, write_text
+from stp.core.disk import atomic_path, write_text
 from stp.core.job import Extras, Job, Recipe
 from stp.data.prepared import Prepared
 from stp.data.zarr_write import SequentialWriter
@@ -134,7 +134,7 @@ class ReadSamples(FrameSamples):
                 self._rows[start:stop], length=int(around[-1]) + 1, frames=around
             )[:, :, self.available.channels]
             self._levels[start:stop, leads] = levels(forecasts, frames, around, valid)
-            with beside(self._aside) as temporary, temporary.open("wb") as file:
+            with atomic_path(self._aside) as temporary, temporary.open("wb") as file:
                 np.save(file, self._levels)
         return forecasts, observed
 

@@ -15,7 +15,7 @@ import numpy as np
 from stp.core.job import Extras, Job
 from stp.data.prepared import Prepared
 from stp.data.zarr_write import SequentialWriter
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 from stp.options.predict import PredictOptions
 from stp.options.score import ScoreOptions
 from stp.predict.forecasts import Forecasts
@@ -55,7 +55,7 @@ def run(job: Job) -> Extras:
     predict = PredictOptions.from_recipe(rollout["predict"])
     data = Prepared(job.inputs["data"])
     device = job.runtime.get("device", "auto")
-    with settle(device, predict.threads, predict.precision) as compute:
+    with set_up_compute(device, predict.threads, predict.precision) as compute:
         forecasts = Forecasts(rollout, data, job.inputs, compute)
         kept = samples_to_keep(forecasts.clips, keep)
         rolled = Rollout(forecasts, kept, Path(job.state) / KEPT)

@@ -69,7 +69,7 @@ def _summary(n: int, values: Sequence[float]) -> AtSize:
     )
 
 
-def within(
+def distances_within(
     features: np.ndarray,
     sizes: Sequence[int],
     distance: Distance,
@@ -107,7 +107,7 @@ def within(
     return summaries
 
 
-def between(
+def distances_between(
     x: np.ndarray,
     y: np.ndarray,
     sizes: Sequence[int],
@@ -183,7 +183,9 @@ def _line(
     """Fit distance against 1 / N: intercept (value at infinite N), slope, and the sizes N."""
     # Evenly spaced in 1 / N, from 2 / M to 1 / M.
     sizes = tuple(round(len(x) / share) for share in np.linspace(2, 1, STEPS))
-    means = [of_size.mean for of_size in between(x, y, sizes, distance, tries=tries, seed=seed)]
+    means = [
+        of_size.mean for of_size in distances_between(x, y, sizes, distance, tries=tries, seed=seed)
+    ]
     slope, value = np.polyfit(1 / np.array(sizes), means, 1)
     return float(value), float(slope), sizes
 
@@ -223,6 +225,6 @@ def resolution(
         seed: seed of the draws.
     """
     n = len(x) // 2
-    (same,) = within(x, [n], distance, tries=tries, seed=seed)
-    (other,) = between(x, y, [n], distance, tries=tries, seed=seed)
+    (same,) = distances_within(x, [n], distance, tries=tries, seed=seed)
+    (other,) = distances_between(x, y, [n], distance, tries=tries, seed=seed)
     return Resolution(n, same, other)

@@ -82,7 +82,7 @@ def score(
         codes = names.get_indexer(pd.Index(predictions.index["cluster"].astype(str)))
     counts = np.bincount(codes, minlength=len(names))
     kept = accumulate(job, predictions, metrics, members, codes, len(names), threads)
-    lacks = _lacks(predictions, data)
+    lacks = _describe_lacks(predictions, data)
     scored = _rows(options, metrics, kept, counts, predictions)
     if spread:
         for name, metric in metrics.items():
@@ -204,7 +204,7 @@ def _defined_mask(metric: Metric, shape: tuple[int, ...], predictions: Samples) 
     return mask
 
 
-def _lacks(predictions: Samples, data: ComparedData) -> str:
+def _describe_lacks(predictions: Samples, data: ComparedData) -> str:
     """Note on the number of lead times or variables that the forecasts lack; empty if complete."""
     available, channels = predictions.available, data.shape[0]
     parts = [

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.job import Report, silent
+from stp.core.job import Report, report_nothing
 from stp.features.frames import CHOICES
 from stp.features.networks import i3d
 from stp.metrics import frechet, kvd
@@ -80,7 +80,7 @@ def compare(
     generated: Path,
     options: Options,
     embed: Embed,
-    report: Report = silent,
+    report: Report = report_nothing,
 ) -> UnpairedDistances:
     """Compute FVD and KVD between two folders of videos.
 
@@ -126,7 +126,10 @@ def compare(
         blocks = []
         for start in range(0, n, BATCH):
             some = own[start : start + BATCH]
-            read = [_alike(clip, _read(clip, options), real_clips[0], first) for clip in some]
+            read = [
+                _require_same_shape(clip, _read(clip, options), real_clips[0], first)
+                for clip in some
+            ]
             blocks.append(embed(_select_frames(np.stack(read), options)))
             report("clips processed", part * n + start + len(some), 2 * n)
         features.append(np.concatenate(blocks))
@@ -173,7 +176,9 @@ def _select_frames(clips: np.ndarray, options: Options) -> np.ndarray:
     return CHOICES[options.convention](clips[:, : options.context], clips[:, options.context :])
 
 
-def _alike(clip: Clip, frames: np.ndarray, first: Clip, expected: np.ndarray) -> np.ndarray:
+def _require_same_shape(
+    clip: Clip, frames: np.ndarray, first: Clip, expected: np.ndarray
+) -> np.ndarray:
     """Refuse a clip with another length or frame size than the first, which would change FVD."""
     if len(frames) != len(expected):
         raise StpError(

@@ -122,7 +122,7 @@ def read_answers(paths: Sequence[Path], key: Key, key_path: Path) -> Answers:
                 if fields["study"] != key.study:
                     studies.add(fields["study"])
                     raise _LineError(f"study {fields['study']!r}, not {key.study!r}")
-                rater, answer = _answer(fields, key, numbers)
+                rater, answer = _parse_answer(fields, key, numbers)
                 file = file_of_rater.setdefault(rater.name, path)
                 if file != path and not key.in_rounds:
                     raise _LineError(f"rater {rater.name} is in {file} as well")
@@ -142,7 +142,9 @@ def read_answers(paths: Sequence[Path], key: Key, key_path: Path) -> Answers:
     return Answers(raters, answers)
 
 
-def _answer(fields: dict[str, str], key: Key, numbers: dict[str, int]) -> tuple[Rater, Answer]:
+def _parse_answer(
+    fields: dict[str, str], key: Key, numbers: dict[str, int]
+) -> tuple[Rater, Answer]:
 
     def demand(column: str, is_valid: object, expected: str) -> None:
         if not is_valid:
@@ -162,7 +164,11 @@ def _answer(fields: dict[str, str], key: Key, numbers: dict[str, int]) -> tuple[
     demand("shown", is_complete, f"the {len(choices)} choices of the question")
     choice, rating = fields["choice"], None
     if about.item == "rating":
-        rating = _number(choice) if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3})?", choice) else math.nan
+        rating = (
+            _parse_number(choice)
+            if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3})?", choice)
+            else math.nan
+        )
         demand("choice", rating <= 100, "a rating from 0 to 100")
     else:
         is_offered = choice in choices or (choice == NONE and about.cannot_tell)
@@ -170,7 +176,7 @@ def _answer(fields: dict[str, str], key: Key, numbers: dict[str, int]) -> tuple[
     position = fields["position"]
     is_position = re.fullmatch(r"[0-9]{1,6}", position) and 1 <= int(position) <= len(numbers)
     demand("position", is_position, f"a number from 1 to {len(numbers)}")
-    seconds = _number(fields["seconds"])
+    seconds = _parse_number(fields["seconds"])
     demand("seconds", math.isfinite(seconds) and seconds >= 0, "a number from 0 on")
     time = _time(fields["answered_at"])
     demand("answered_at", time is not None, "a time such as 2026-01-31T12:00:00Z")
@@ -186,7 +192,7 @@ def _answer(fields: dict[str, str], key: Key, numbers: dict[str, int]) -> tuple[
     )
 
 
-def _number(text: str) -> float:
+def _parse_number(text: str) -> float:
     try:
         return float(text)
     except ValueError:

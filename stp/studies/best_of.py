@@ -30,7 +30,7 @@ WORDS = {
 }
 
 
-def best_of(manifest: Path, out: Path, study_file: Path, report: Report) -> Draft:
+def draw_best_of(manifest: Path, out: Path, study_file: Path, report: Report) -> Draft:
     """Draw clips, and read their predictions for a questionnaire.
 
     Args:

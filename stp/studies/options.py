@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
-from stp.core.errors import FileError, StpError, nearest
+from stp.core.errors import FileError, StpError, suggest_name
 from stp.plan.checked_config import CONFIG_FOLDER, Strict, check, read_yaml
 
 LETTERS = "ABCDEFGHIJ"
@@ -155,7 +155,7 @@ class Pairs(Study):
         for name in headings:
             if name not in self.metrics:
                 raise ValueError(
-                    f"no metric {name!r} under `metrics`: {nearest(name, self.metrics)}"
+                    f"no metric {name!r} under `metrics`: {suggest_name(name, self.metrics)}"
                 )
         if not headings:
             raise ValueError("something under `equal`, `spread` or `gaps`")

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from stp.core.disk import beside, writing
+from stp.core.disk import atomic_path, writing
 from stp.core.errors import FileError, StpError
 from stp.core.job import Report
 from stp.render.pictures import sprites
@@ -150,11 +150,11 @@ def write_pages(draft: Draft, key_path: Path, report: Report) -> Key:
         encoded = _encode_pictures(draft, contents, quality, limit, report)
         if encoded is None:
             continue
-        visible = [_common(draft), contents, encoded]
+        visible = [_common_fields(draft), contents, encoded]
         checksum = hashlib.sha256(json.dumps(visible, sort_keys=True).encode()).hexdigest()[:16]
         encoding = "lossless WebP" if quality is None else f"JPEG 4:4:4 of quality {quality}"
         key = draft.key.model_copy(update={"study": checksum, "pictures": encoding})
-        text = partial(_text, {"study": checksum, **_common(draft)}, encoded)
+        text = partial(_render_page, {"study": checksum, **_common_fields(draft)}, encoded)
         if all(len(text(content).encode()) <= limit for content in contents):
             break
     else:
@@ -168,21 +168,21 @@ def write_pages(draft: Draft, key_path: Path, report: Report) -> Key:
         # The stack unwinds from the last entry to the first: once all files are written, the keys
         # are put in place, and then the pages, whose presence means that the keys are complete.
         for number, (page, content) in enumerate(zip(draft.pages, contents, strict=True), start=1):
-            temporary = stack.enter_context(beside(page.path))
+            temporary = stack.enter_context(atomic_path(page.path))
             temporary.write_text(text(content), encoding="utf-8", newline="\n")
             report("pages written", number, len(draft.pages))
         key_text = key.model_dump_json(indent=1) + "\n"
         for path in (key_path, key_copy_path(key_path, key.study)):
-            stack.enter_context(beside(path)).write_text(key_text, encoding="utf-8")
+            stack.enter_context(atomic_path(path)).write_text(key_text, encoding="utf-8")
     return key
 
 
-def _text(common: Json, encoded: Mapping[str, Json], content: Json) -> str:
+def _render_page(common: Json, encoded: Mapping[str, Json], content: Json) -> str:
     pictures = {name: encoded[name] for name in _pictures(content)}
     return html({**common, **content, "pictures": pictures})
 
 
-def _common(draft: Draft) -> Json:
+def _common_fields(draft: Draft) -> Json:
     study = draft.key.about
     return {
         "item": study.item,

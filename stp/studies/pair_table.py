@@ -13,7 +13,7 @@ from stp.collect.published import read_published
 from stp.collect.schema import AgreementRow
 from stp.page.figure_style import COLUMN_WIDTH, new_figure, paper_size, save, styles
 from stp.page.files import write_all
-from stp.page.formats import texts
+from stp.page.formats import render_grid
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
 from stp.studies.answer_key import PairKey, Scenario
@@ -54,7 +54,7 @@ def render_agreement(
         StpError: the published values are missing or damaged; nothing is written.
     """
     rows = agreements(key, read, read_published(published))
-    pages = texts(_grid(out.stem, key, read, rows), out.parent)
+    pages = render_grid(_grid(out.stem, key, read, rows), out.parent)
     _draw(key, rows, read, out.with_suffix(".png"))
     write_all({out: csv_text([HEADER, *map(line, rows)]), **pages})
 
@@ -157,11 +157,11 @@ def _table1(key: PairKey, rows: Iterable[AgreementRow], counting: str) -> Sectio
         rows=lines if scenarios else [],
         numeric=[False, *[True] * len(scenarios)],
         intro=[f"Percent {COUNTED[counting]}."],
-        notes=[*map(_about, scenarios), *reasons] if counting == DECIDED else [],
+        notes=[*map(_describe_scenario, scenarios), *reasons] if counting == DECIDED else [],
     )
 
 
-def _about(scenario: Scenario) -> str:
+def _describe_scenario(scenario: Scenario) -> str:
     if not scenario.models or scenario.low is None or scenario.high is None:
         return f"{scenario.name}: {scenario.reason}"
     text = f"{scenario.name}: {len(scenario.models)} models of {scenario.metric} "

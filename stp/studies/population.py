@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from stp.collect.query import answer, ask
+from stp.collect.query import query_rows, run_query
 from stp.collect.schema import CellRow
-from stp.collect.videos import place, predictions, video
+from stp.collect.videos import find_predictions, predictions, video
 from stp.core.errors import FileError, StpError
 from stp.options.score import CELL_KEYS
 from stp.score.predictions import Predictions
@@ -102,10 +102,10 @@ class StorePopulation(Population):
 
     def __init__(self, path: Path, metrics: Mapping[str, Measure], where: str) -> None:
         conventions = [measure.convention for measure in metrics.values()]
-        _, rows = answer(path, "SELECT convention, higher_is_better FROM conventions")
+        _, rows = run_query(path, "SELECT convention, higher_is_better FROM conventions")
         directions = dict(rows)
-        cells = ask(path, CellRow, f"FROM cells WHERE {where or 'true'} ORDER BY number")
-        _, values = answer(path, VALUES, [conventions])
+        cells = query_rows(path, CellRow, f"FROM cells WHERE {where or 'true'} ORDER BY number")
+        _, values = run_query(path, VALUES, [conventions])
         for heading, measure in metrics.items():
             stored = directions.get(measure.convention)
             if stored is not None and stored != measure.higher_is_better:
@@ -121,7 +121,7 @@ class StorePopulation(Population):
         self._readers: dict[str, Predictions] = {}
         folders: set[Path] = set()
         for cell in cells:
-            folder = place(cell)
+            folder = find_predictions(cell)
             if folder is None or folder in folders:  # one forecast can be a cell of two dimensions
                 continue
             folders.add(folder)
@@ -195,7 +195,7 @@ class TablePopulation(Population):
                 raise FileError(where, f"model {name!r} is empty or repeated")
             self.models[name] = ScoredModel(
                 values={
-                    heading: _number(line[column], where) if column else None
+                    heading: _parse_number(line[column], where) if column else None
                     for heading, column in columns.items()
                 },
                 source="own",
@@ -240,7 +240,7 @@ def read_population(path: Path, metrics: Mapping[str, Measure], where: str = "")
     return TablePopulation(path, metrics)
 
 
-def _number(text: str, where: str) -> float | None:
+def _parse_number(text: str, where: str) -> float | None:
     if not text:
         return None
     try:

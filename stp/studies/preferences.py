@@ -74,7 +74,7 @@ def _tally(key: BestOfKey, subject: str, answers: Sequence[Answer], hits: Sequen
     return Tally(subject, share(votes), len(raters), len(questions))
 
 
-def _about(key: BestOfKey, answers: Iterable[Answer], dataset: str) -> list[Answer]:
+def _select_answers(key: BestOfKey, answers: Iterable[Answer], dataset: str) -> list[Answer]:
     """The answers about the clips of a dataset; about all clips if its name is empty."""
     return [a for a in answers if dataset in ("", key.questions[a.question].dataset)]
 
@@ -89,7 +89,7 @@ def counts(key: BestOfKey, read: Answers) -> list[Tally]:
     tallies = [
         tally._replace(dataset=dataset)
         for dataset in ["", *key.datasets]
-        for tally in _by_model(key, _about(key, read.answers, dataset))
+        for tally in _by_model(key, _select_answers(key, read.answers, dataset))
     ]
     for group, members in groups(read).items():
         answers = [answer for answer in read.answers if answer.rater in members]
@@ -180,7 +180,7 @@ def agreements(key: BestOfKey, read: Answers, manifest: Manifest | None) -> list
         }
         choices = [a for a in read.answers if a.question in best and a.model is not None]
         for dataset in ["", *key.datasets]:
-            answers = _about(key, choices, dataset)
+            answers = _select_answers(key, choices, dataset)
             hits = [(a.model in best[a.question]) / len(best[a.question]) for a in answers]
             of_datasets = [dataset] if dataset else key.datasets
             missing = [reasons[name] for name in of_datasets if name in reasons]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from stp.page.files import write_all
-from stp.page.formats import texts
+from stp.page.formats import render_grid
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
 from stp.plan.manifest import load_manifest
@@ -65,7 +65,7 @@ def render_preferences(
                 (out.with_name(f"{out.stem}_agreement.csv"), AGREEMENT_HEADER, agreed),
             )
         }
-        | texts(_grid(out.stem, key, read, counted, agreed), out.parent)
+        | render_grid(_grid(out.stem, key, read, counted, agreed), out.parent)
     )
 
 
@@ -214,7 +214,7 @@ def _group_section(key: BestOfKey, counted: list[Tally]) -> Iterable[Section]:
     for group in dict.fromkeys(tally.group for tally in counted if tally.group):
         tallies = [tally for tally in counted if tally.group == group]
         shares = (
-            f"{_percent(tally.share.value)} ({_between(tally.share.clustered) or '–'})"
+            f"{_percent(tally.share.value)} ({_format_interval(tally.share.clustered) or '–'})"
             for tally in tallies
         )
         rows.append([group, str(tallies[0].raters), str(tallies[0].share.answers), *shares])
@@ -296,10 +296,10 @@ def _percent(value: float | None) -> str:
 
 
 def _intervals(share: Share) -> list[str]:
-    return [_between(share.clustered), _between(share.wilson)]
+    return [_format_interval(share.clustered), _format_interval(share.wilson)]
 
 
-def _between(interval: Interval) -> str:
+def _format_interval(interval: Interval) -> str:
     if interval.low is None or interval.high is None:
         return ""
     return f"{100 * interval.low:.1f} to {100 * interval.high:.1f}"

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from stp.core.job import Report, silent
+from stp.core.job import Report, report_nothing
 from stp.studies.answer_key import Key
-from stp.studies.best_of import best_of
+from stp.studies.best_of import draw_best_of
 from stp.studies.options import BestOf, Pairs, load_study
 from stp.studies.page import write_pages
 from stp.studies.pairs import pairs
@@ -12,7 +12,7 @@ from stp.studies.ratings import ratings
 
 
 def write_questionnaire(
-    source: Path, out: Path, *, study_file: Path, where: str = "", report: Report = silent
+    source: Path, out: Path, *, study_file: Path, where: str = "", report: Report = report_nothing
 ) -> Key:
     """Write the pages of a questionnaire, and its key, which says what is behind each choice.
 
@@ -38,7 +38,7 @@ def write_questionnaire(
     """
     study = load_study(study_file)
     if isinstance(study, BestOf):
-        draft = best_of(source, out, study_file, report)
+        draft = draw_best_of(source, out, study_file, report)
     elif isinstance(study, Pairs):
         draft = pairs(study, source, where, out, study_file, report)
     else:

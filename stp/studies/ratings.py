@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from stp.core.disk import beside, writing
+from stp.core.disk import atomic_path, writing
 from stp.core.errors import StpError
 from stp.core.job import Report
 from stp.data.raw_files import UnlockedFiles
@@ -82,7 +82,7 @@ def ratings(study: Ratings, folder: Path, out: Path, study_file: Path, report: R
     videos, secret = _survey(study, source, study_file, report)
     predicted = [video for video in videos if video.folder == PREDICTED]
     rated = sorted(predicted, key=lambda video: video.name)
-    natural = _natural(study, rated, videos)
+    natural = _draw_natural_videos(study, rated, videos)
     opaque = Opaque(hashlib.sha256(secret + study.model_dump_json().encode()).digest())
     plan = assign(len(rated), study.raters, study.sessions, study.videos, study.seed)
     questions = [
@@ -174,7 +174,9 @@ def _survey(
     return videos, secret.digest()
 
 
-def _natural(study: Ratings, rated: Sequence[_Video], videos: Sequence[_Video]) -> list[_Video]:
+def _draw_natural_videos(
+    study: Ratings, rated: Sequence[_Video], videos: Sequence[_Video]
+) -> list[_Video]:
     rng = np.random.default_rng(study.seed)
     chosen = []
     for video in rated:
@@ -256,5 +258,5 @@ def write_ratings(key: RatingKey, read: Answers, out: Path) -> None:
         for answer in ratings_of_session
     ]
     table = pd.DataFrame(sorted(rows), columns=RATING_COLUMNS)
-    with writing(out), beside(out) as path:
+    with writing(out), atomic_path(out) as path:
         table.to_csv(path, index=False, lineterminator="\n")

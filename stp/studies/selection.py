@@ -31,7 +31,7 @@ def choose(study: Pairs, models: Mapping[str, ScoredModel]) -> list[Scenario]:
     columns: list[tuple[Kind, str]] = [("equal", heading) for heading in study.equal]
     columns += [("spread", heading) for heading in study.spread]
     for kind, heading in columns:
-        names, values = _finite(models, heading)
+        names, values = _metric_values(models, heading)
         chosen, reason = NOBODY, ""
         if len(names) < study.models:
             reason = (
@@ -50,16 +50,16 @@ def choose(study: Pairs, models: Mapping[str, ScoredModel]) -> list[Scenario]:
 
 
 def _gaps(gaps: Gaps, study: Pairs, models: Mapping[str, ScoredModel]) -> Iterable[Scenario]:
-    names, values = _finite(models, gaps.metric)
+    names, values = _metric_values(models, gaps.metric)
     worse = -1 if study.metrics[gaps.metric].higher_is_better else 1
     for base in gaps.bases:
         rng = np.random.default_rng([study.seed, round(base * 1000)])
-        first = near(values, base, gaps.tolerance, 1, rng)
+        first = draw_near(values, base, gaps.tolerance, 1, rng)
         for step in gaps.steps:
             target = base if not len(first) else values[first[0]]
             rest = values.copy()
             rest[first] = np.nan
-            others = near(rest, target + worse * step, gaps.tolerance, gaps.models, rng)
+            others = draw_near(rest, target + worse * step, gaps.tolerance, gaps.models, rng)
             reason = ""
             if not len(first):
                 reason = f"no model of {gaps.metric} {base:g} ± {gaps.tolerance:g}"
@@ -92,7 +92,7 @@ def _scenario(
     )
 
 
-def _finite(models: Mapping[str, ScoredModel], metric: str) -> tuple[list[str], np.ndarray]:
+def _metric_values(models: Mapping[str, ScoredModel], metric: str) -> tuple[list[str], np.ndarray]:
     values = {
         name: value
         for name, model in models.items()
@@ -138,7 +138,7 @@ def spread(values: np.ndarray, count: int) -> np.ndarray:
     return np.asarray(chosen)
 
 
-def near(
+def draw_near(
     values: np.ndarray, target: float, tolerance: float, count: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Draw models at random from those with a value near a target.

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from scipy.special import logsumexp
 
 from stp.core.errors import ArtefactError, StpError
-from stp.core.parquet import read_table, reading
+from stp.core.parquet import read_table, report_read_errors
 from stp.tracks.scenarios import Scenarios
 
 MIXTURES, GRIDS = "mixtures.parquet", "grids.parquet"
@@ -226,7 +226,7 @@ def read(folder: Path, scenarios: Scenarios) -> Density | None:
         if path.is_file():
             try:
                 expected = "densities of positions, as stp.tracks.densities writes them"
-                with reading(path, expected):
+                with report_read_errors(path, expected):
                     return of_rows(read_table(path, expected=expected), scenarios)
             except _WrongError as wrong:
                 raise ArtefactError(path, str(wrong), expected=wrong.expected) from None

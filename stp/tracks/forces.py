@@ -29,8 +29,8 @@ class Body:
         radius: radius, metres.
         apart: distance between the centres of two people who touch, metres.
         behind: weight of the force of a person straight ahead, from 0 to 1, if that of a person
-            straight behind is 1 (`sight`). The name is that of Helbing's model, where the weight is
-            for people behind; the released code has exchanged the two.
+            straight behind is 1 (`sight_weight`). The name is that of Helbing's model, where the
+            weight is for people behind; the released code has exchanged the two.
     """
 
     mass: float = 80.0
@@ -52,7 +52,7 @@ def length(vectors: np.ndarray) -> np.ndarray:
     return np.asarray(np.sqrt((vectors * vectors).sum(axis=-1, keepdims=True)))
 
 
-def others(present: np.ndarray) -> np.ndarray:
+def present_pairs(present: np.ndarray) -> np.ndarray:
     """Find the pairs of different people who are both present.
 
     Args:
@@ -65,7 +65,7 @@ def others(present: np.ndarray) -> np.ndarray:
     return np.asarray(pairs & ~np.eye(present.shape[1], dtype=bool))
 
 
-def sight(heading: np.ndarray, away: np.ndarray, body: Body) -> np.ndarray:
+def sight_weight(heading: np.ndarray, away: np.ndarray, body: Body) -> np.ndarray:
     """Weight of the force of another person, depending on the direction to that person.
 
     As in the released code of Atlas, a person straight behind has the weight 1, and a person

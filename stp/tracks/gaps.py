@@ -10,7 +10,7 @@ LONGEST_GAP = 4.0
 """Longest gap that is filled, seconds (Atlas, released code)."""
 
 
-def unlike(frames: np.ndarray) -> np.ndarray:
+def find_gaps(frames: np.ndarray) -> np.ndarray:
     """Find gaps in a person's detections: intervals longer than the person's shortest interval.
 
     The last interval is ignored, as in the released code of Atlas, whose results depend on this.
@@ -25,7 +25,7 @@ def unlike(frames: np.ndarray) -> np.ndarray:
     return np.flatnonzero(intervals != intervals.min()) if len(intervals) else np.empty(0, int)
 
 
-def missing(tracks: Tracks) -> int:
+def count_missing(tracks: Tracks) -> int:
     """Count positions that `fill_gaps` would add: those in gaps of up to `LONGEST_GAP` (4 s)."""
     order = np.lexsort((tracks.frame, tracks.person))
     steps = np.diff(tracks.frame[order]) / tracks.step
@@ -59,7 +59,7 @@ def _fill_person(
 ) -> tuple[np.ndarray, np.ndarray]:
     longest = np.floor(LONGEST_GAP / tracks.dt * tracks.step)
     new = [frames]
-    for before in unlike(frames):
+    for before in find_gaps(frames):
         gap = frames[before + 1] - frames[before]
         if gap <= longest:
             count = int(gap / tracks.step + 1)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.core.errors import StpError
-from stp.core.parquet import read_table, reading
+from stp.core.parquet import read_table, report_read_errors
 from stp.options.protocols import PROTOCOLS, RELEASED
 from stp.tracks import tables
 from stp.tracks.obstacles import Obstacles
@@ -216,7 +216,7 @@ def read(folder: Path) -> PreparedTracks:
 def _read(path: Path, convert: Callable[[pa.Table], T], expected: str) -> T | None:
     if not path.is_file():
         return None
-    with reading(path, expected):
+    with report_read_errors(path, expected):
         return convert(read_table(path, expected=expected))
 
 

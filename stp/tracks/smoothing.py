@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from stp.tracks.gaps import unlike
+from stp.tracks.gaps import find_gaps
 from stp.tracks.tracks import Tracks
 
 
@@ -44,7 +44,7 @@ def whole_tracks(tracks: Tracks, width: int) -> Tracks:
     for rows in tracks.people().values():
         if len(rows) < 3:
             continue
-        ends = unlike(tracks.frame[rows])
+        ends = find_gaps(tracks.frame[rows])
         pieces = np.split(rows, ends + 1)[:-1] if len(ends) else [rows]
         for piece in pieces:
             position[piece] = box(tracks.position[piece], width)

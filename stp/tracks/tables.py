@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.core.parquet import read_table, reading
+from stp.core.parquet import read_table, report_read_errors
 from stp.options.protocols import PROTOCOLS
 from stp.tracks.scenarios import Scenarios
 from stp.tracks.tracks import Tracks, labels
@@ -68,7 +68,7 @@ def read_tracks(path: Path) -> tuple[Tracks, dict[str, Any]]:
         StpError: the file is missing or damaged.
     """
     expected = "tracks: frame, person, person_name, x and y, with step and dt"
-    with reading(path, expected):
+    with report_read_errors(path, expected):
         table = read_table(path, expected=expected)
         about = json.loads((table.schema.metadata or {})[ABOUT])
         x, y = (table[name].to_numpy() for name in ("x", "y"))
@@ -166,11 +166,11 @@ def error_table(
     }
     rows = pa.table(columns, ERRORS)
     for number, (name, value) in enumerate((cell or {}).items()):
-        rows = rows.add_column(number, name, _same(value, len(rows)))
+        rows = rows.add_column(number, name, _constant_column(value, len(rows)))
     return rows
 
 
-def _same(value: Any, rows: int) -> pa.Array:
+def _constant_column(value: Any, rows: int) -> pa.Array:
     """Make a column with the same text or number in each row."""
     if not isinstance(value, str):
         return pa.repeat(pa.scalar(value, pa.int64()), rows)

@@ -159,8 +159,8 @@ def join_recordings(parts: Sequence[Tracks]) -> Tracks:
     shifted, behind = [], 0
     for part in _renumber_people(parts):
         shifted.append(replace(part, frame=part.frame + behind))
-        behind = _after(shifted[-1])
-    return together(shifted)
+        behind = _first_frame_after(shifted[-1])
+    return concatenate_parts(shifted)
 
 
 def _renumber_people(parts: Sequence[Tracks]) -> Sequence[Tracks]:
@@ -184,7 +184,7 @@ def _renumber_people(parts: Sequence[Tracks]) -> Sequence[Tracks]:
     ]
 
 
-def together(parts: Sequence[Tracks]) -> Tracks:
+def concatenate_parts(parts: Sequence[Tracks]) -> Tracks:
     """Concatenate parts of one recording, without changing frames or people."""
     return replace(
         parts[0],
@@ -194,7 +194,7 @@ def together(parts: Sequence[Tracks]) -> Tracks:
     )
 
 
-def _after(tracks: Tracks) -> int:
+def _first_frame_after(tracks: Tracks) -> int:
     """First frame of a recording that follows these tracks."""
     return int(tracks.frame.max()) + math.ceil(APART / tracks.dt * tracks.step)
 
@@ -223,7 +223,7 @@ def with_released_clock(tracks: Tracks, recordings: Sequence[int]) -> Tracks:
     for rows in np.split(np.arange(len(tracks)), np.cumsum(recordings)[:-1]):
         part = tracks.rows(rows)
         moved.append(part.frame - begin + shift)
-        begin, shift = _after(part), RELEASED_APART * int(moved[-1].max())
+        begin, shift = _first_frame_after(part), RELEASED_APART * int(moved[-1].max())
     return replace(tracks, frame=np.concatenate(moved))
 
 
@@ -297,7 +297,7 @@ def jumps(tracks: Tracks, fastest: float = FASTEST) -> Jumps:
     return Jumps(person[fast], frame[fast], frame[fast + 1], speed[fast], tracks.names)
 
 
-def without(tracks: Tracks, people: np.ndarray) -> Tracks:
+def without_people(tracks: Tracks, people: np.ndarray) -> Tracks:
     """Remove the detections of the people with the numbers ``people``."""
     return tracks.rows(~np.isin(tracks.person, people))
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.job import Interrupted, Report, never, silent
+from stp.core.job import Interrupted, Report, never_interrupted, report_nothing
 from stp.tracks import errors
 from stp.tracks.densities import Density, to_positions
 from stp.tracks.obstacles import Obstacles
@@ -107,8 +107,8 @@ def calibrate(
     folder: Path,
     search: str = "optuna",
     default: Any = None,
-    report: Report = silent,
-    interrupted: Callable[[], bool] = never,
+    report: Report = report_nothing,
+    interrupted: Callable[[], bool] = never_interrupted,
 ) -> Calibrated:
     """Search for the parameters with the smallest final error.
 

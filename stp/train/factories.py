@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError, suggest_name
 from stp.core.options import require, whole
 from stp.data.prepared import Prepared
 from stp.models.model import ForecastModel, file_of, require_shape
@@ -98,7 +98,7 @@ def target_channels(targets: Sequence[str], data: Prepared | None) -> list[int] 
         raise StpError(
             f"train.targets: {data.folder} has no channel {', '.join(unknown)}",
             expected=f"names among {', '.join(names) or 'none: its channels have no names'}",
-            remedy=nearest(unknown[0], names),
+            remedy=suggest_name(unknown[0], names),
         )
     return [number for number, name in enumerate(names) if name in targets]
 

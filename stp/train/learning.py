@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from stp.core.errors import StpError
-from stp.core.job import Interrupted, Recipe, Report, never, silent
+from stp.core.job import Interrupted, Recipe, Report, never_interrupted, report_nothing
 from stp.options.calibrate import FittingOptions
 from stp.options.protocols import PROTOCOLS
 from stp.options.train import LOW_RATE
@@ -143,8 +143,8 @@ def learn(
     recipe: Recipe,
     folder: Path,
     every_s: float = 60.0,
-    report: Report = silent,
-    interrupted: Callable[[], bool] = never,
+    report: Report = report_nothing,
+    interrupted: Callable[[], bool] = never_interrupted,
 ) -> Learned:
     """Train a network that predicts the paths of people.
 

@@ -96,11 +96,11 @@ def read(job: Job) -> GivenWeights:
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # damaged files raise exceptions of many types
-        raise _unusable(path, str(error).partition("\n")[0] or type(error).__name__) from error
+        raise _weights_error(path, str(error).partition("\n")[0] or type(error).__name__) from error
     inner = content.get("state_dict") if isinstance(content, dict) else None
     tensors = inner if isinstance(inner, dict) else content
     if not isinstance(tensors, dict) or not all(isinstance(v, Tensor) for v in tensors.values()):
-        raise _unusable(path, "it holds something else")
+        raise _weights_error(path, "it holds something else")
     # Tensors that published weights lack are drawn as in a training run.
     torch.manual_seed(int(draw(job.recipe["seed"], INITIAL_WEIGHTS, 0)[0]))
     model = create(job.recipe)
@@ -116,7 +116,7 @@ def read(job: Job) -> GivenWeights:
     )
 
 
-def _unusable(path: Path, why: str) -> StpError:
+def _weights_error(path: Path, why: str) -> StpError:
     return StpError(
         f"{path}: these weights cannot be read: {why}",
         expected="a state_dict, alone or under state_dict, as torch.save writes it",

@@ -16,7 +16,7 @@ from stp.core.job import Extras, Job
 from stp.core.options import require, whole
 from stp.data.prepared import Prepared
 from stp.models import weights
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.options.train import TrainOptions
@@ -132,7 +132,7 @@ def fit(training: Training, initial: Mapping[str, Tensor] | None = None) -> Extr
     device = job.runtime.get("device", "auto")
     with (
         join(job.runtime.get("ranks"), device) as ranks,
-        settle(device, options.threads, options.precision) as compute,
+        set_up_compute(device, options.threads, options.precision) as compute,
     ):
         if recipe["fit"] == "sgd":
             require(whole(recipe["seed"], 0), "seed", recipe["seed"], "a whole number from 0")

@@ -180,7 +180,12 @@ def page() -> str:
     shown: set[str] = set()
     for name, kind in KINDS.items():
         made = schema(name)
-        lines += [f"## {kind.title}", "", f"`config/{kind.files}`. {_text(kind_of(made))}", ""]
+        lines += [
+            f"## {kind.title}",
+            "",
+            f"`config/{kind.files}`. {_format_description(kind_of(made))}",
+            "",
+        ]
         if name in EXPLAINED:
             lines += ["Comments in the file explain each key.", ""]
             continue
@@ -191,7 +196,7 @@ def page() -> str:
         for part, inner in sorted(made.get("$defs", {}).items()):
             if part not in shown and "properties" in inner and not part.startswith(PART):
                 shown.add(part)
-                lines += [f"### {part}", "", _text(inner), "", *_table(inner, parts)]
+                lines += [f"### {part}", "", _format_description(inner), "", *_table(inner, parts)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -208,7 +213,7 @@ def kind_of(made: Json) -> Json:
     return inner if isinstance(inner, dict) and "properties" not in made else made
 
 
-def _text(made: Mapping[str, Any]) -> str:
+def _format_description(made: Mapping[str, Any]) -> str:
     said = str(made.get("description", "")).replace("``", "`").replace("|", "\\|").split("`")
     said[::2] = [words.replace("<", "&lt;") for words in said[::2]]  # parts that are not code
     return "`".join(said)
@@ -230,7 +235,14 @@ def _table(made: Json, parts: Mapping[str, Json]) -> list[str]:
         properties = {k: v for k, v in properties.items() if k not in parts[base]["properties"]}
     lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
     rows = [
-        (key, (_type(about), "required" if key in required else _default(about), _text(about)))
+        (
+            key,
+            (
+                _type(about),
+                "required" if key in required else _default(about),
+                _format_description(about),
+            ),
+        )
         for key, about in properties.items()
     ]
     for cells, alike in groupby(rows, lambda row: row[1]):

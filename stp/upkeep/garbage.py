@@ -14,7 +14,7 @@ from pathlib import Path
 
 from stp.core import store
 from stp.core.errors import StpError
-from stp.core.job import Report, silent
+from stp.core.job import Report, report_nothing
 from stp.core.receipts import RECEIPT, read_receipt
 from stp.core.units import size_text
 from stp.page.plain_table import wrap_line
@@ -88,7 +88,9 @@ def needed_artefacts(plans: Iterable[Plan], claims: Iterable[Claim]) -> Needed:
     return folders
 
 
-def find(root: Path, keep: Needed, older_than: float = 7 * DAY, report: Report = silent) -> Garbage:
+def find(
+    root: Path, keep: Needed, older_than: float = 7 * DAY, report: Report = report_nothing
+) -> Garbage:
     """Find the folders in the store that no plan needs.
 
     Args:
@@ -147,7 +149,7 @@ _LEFT = {
 
 
 def find_predictions(
-    root: Path, keep: Needed, older_than: float = 7 * DAY, report: Report = silent
+    root: Path, keep: Needed, older_than: float = 7 * DAY, report: Report = report_nothing
 ) -> Garbage:
     """Find predictions that can be deleted because all artefacts made from them are finished.
 

@@ -16,9 +16,9 @@ from pathlib import Path, PurePosixPath
 from typing import NoReturn
 
 from stp.core import store
-from stp.core.disk import below, write_text_once, writing
+from stp.core.disk import safe_join, write_text_once, writing
 from stp.core.errors import FileError, StpError
-from stp.core.job import Report, silent
+from stp.core.job import Report, report_nothing
 from stp.core.limits import require_unpacked
 from stp.core.lock import require_below
 from stp.core.receipts import (
@@ -57,7 +57,7 @@ class Import:
     refused: dict[str, str] = field(default_factory=dict)
 
 
-def receive(plan: Plan, source: Path, report: Report = silent) -> Import:
+def receive(plan: Plan, source: Path, report: Report = report_nothing) -> Import:
     """Import all artefacts (results of jobs) of a folder or tar file into the store of a plan.
 
     Raises:
@@ -109,7 +109,7 @@ def _receive_all(
             received.refused[folder] = str(error)
             continue
         _take_lock(source, plan.store, receipt)
-        (received.taken if store.place(copy, final) else received.present).append(folder)
+        (received.taken if store.move_into_place(copy, final) else received.present).append(folder)
     for folder in sorted(set(_artefact_folders(sums)) - set(folders)):
         received.refused[folder] = f"it is in {SUMS}, and not in {source}"
     return received
@@ -129,7 +129,7 @@ def _files_of(tar: tarfile.TarFile, source: Path) -> Iterator[tarfile.TarInfo]:
     """Yield the members of a tar file; refuse links and devices, which no export contains."""
     packed, unpacked = source.stat().st_size, 0
     for members, info in enumerate(tar, start=1):
-        below(Path(), info.name, source)
+        safe_join(Path(), info.name, source)
         unpacked += info.size
         require_unpacked(source, packed, unpacked, members)
         if not (info.isfile() or info.isdir()):
@@ -141,7 +141,7 @@ def _compare_locks(source: Path, ours: Path) -> None:
     """Refuse an import if the raw files of a release differ from those of this store."""
     for path in sorted((source / "raw").glob("*/*.lock.json")):
         name = path.relative_to(source)
-        below(source, str(name), source, links=False)
+        safe_join(source, str(name), source, links=False)
         incoming = _lock(path)
         if not (ours / name).is_file():
             continue
@@ -196,7 +196,7 @@ def _check_receipt(source: Path, folder: str, sums: dict[str, str]) -> Receipt:
 
 def _read_verified_receipt(source: Path, folder: str, sums: dict[str, str]) -> Receipt:
     path = source / folder / RECEIPT
-    below(source, f"{folder}/{RECEIPT}", source, links=False)
+    safe_join(source, f"{folder}/{RECEIPT}", source, links=False)
     receipt = require_receipt(source / folder)
     name = f"{folder}/{RECEIPT}"
     if name in sums and checksum(path) != sums[name]:
@@ -207,7 +207,7 @@ def _read_verified_receipt(source: Path, folder: str, sums: dict[str, str]) -> R
     if not (receipt.files and receipt.code.fingerprint):
         _refuse(path, "it is incomplete", "files and code")
     for name, value in receipt.inputs.items():
-        below(Path(), str(value), path)
+        safe_join(Path(), str(value), path)
         if name == "raw" and not LOCK.fullmatch(str(value)):
             _refuse(path, f"its raw files are locked by {value}", "raw/<dataset>/<...>.lock.json")
     made_of = {key: _identity(value) for key, value in receipt.inputs.items()}
@@ -220,7 +220,7 @@ def _read_verified_receipt(source: Path, folder: str, sums: dict[str, str]) -> R
     for file, entry in receipt.files.items():
         if not (isinstance(entry.bytes, int) and isinstance(entry.sha256, str)):
             _refuse(path, f"it says of {file}: {entry}", "bytes and SHA-256")
-        below(source / folder, file, path, links=False)
+        safe_join(source / folder, file, path, links=False)
         if file in (RECEIPT, SEALED, store.DROPPED):
             _refuse(path, f"it lists {file}", "files that a stage makes")
     return receipt
@@ -276,5 +276,5 @@ def _copy_file(source: Path, target: Path, entry: RecordedFile) -> None:
 def _take_lock(source: Path, ours: Path, receipt: Receipt) -> None:
     """Copy the lock of the raw files of prepared data, if this store has none."""
     lock = receipt.inputs.get("raw")
-    if lock and below(source, lock, source, links=False).is_file():
-        write_text_once(below(ours, lock, source), (source / lock).read_text())
+    if lock and safe_join(source, lock, source, links=False).is_file():
+        write_text_once(safe_join(ours, lock, source), (source / lock).read_text())

@@ -19,7 +19,7 @@ from typing import BinaryIO, cast
 from stp.core import store
 from stp.core.disk import writing
 from stp.core.errors import ArtefactError, StpError
-from stp.core.job import Report, silent
+from stp.core.job import Report, report_nothing
 from stp.core.receipts import RECEIPT, SEALED, read_receipt, receipt_text
 from stp.plan.artefacts import Artefact, Raw
 from stp.plan.cells import Plan
@@ -77,7 +77,11 @@ class _Hashing:
 
 
 def export(
-    plan: Plan, words: list[str], out: Path, scores_only: bool = False, report: Report = silent
+    plan: Plan,
+    words: list[str],
+    out: Path,
+    scores_only: bool = False,
+    report: Report = report_nothing,
 ) -> Export:
     """Export artefacts (folders of results), with all of their inputs, to another store.
 

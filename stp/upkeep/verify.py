@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from stp.core.errors import StpError
-from stp.core.job import Report, silent
+from stp.core.job import Report, report_nothing
 from stp.core.receipts import RECEIPT, SEALED, Receipt, check_file, read_receipt, refuse_altered
 from stp.core.store import is_dropped
 
@@ -31,7 +31,7 @@ class Verification:
 
 
 def verify(
-    folders: Iterable[Path], report: Report = silent, threads: int | None = None
+    folders: Iterable[Path], report: Report = report_nothing, threads: int | None = None
 ) -> Verification:
     """Check that finished artefacts (folders of results) are unchanged.
 

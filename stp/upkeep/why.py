@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 
 from stp.core import store
-from stp.core.errors import StpError, again, nearest
+from stp.core.errors import StpError, remake_advice, suggest_name
 from stp.core.receipts import RECEIPT, Receipt, read_receipt
 from stp.core.units import duration
 from stp.plan.artefacts import Artefact
@@ -53,7 +53,7 @@ def select_artefacts(plan: Plan, words: list[str]) -> list[Artefact]:
         raise StpError(
             f"no artefact of the plan matches {' '.join(words)!r}",
             expected="words of a path, such as `convlstm kth`, or the path of a receipt",
-            remedy=nearest(unknown[0], known) if unknown else "use fewer words",
+            remedy=suggest_name(unknown[0], known) if unknown else "use fewer words",
         )
     return list(dict.fromkeys(artefacts))
 
@@ -103,7 +103,7 @@ def _explain_present(plan: Plan, artefact: Artefact, receipt: Receipt) -> Reason
     if missing:
         names = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
         text = f"{len(missing)} of {len(receipt.files)} files are missing or truncated: {names}"
-        return Reason(artefact, "is damaged", [text, again(folder)])
+        return Reason(artefact, "is damaged", [text, remake_advice(folder)])
     because = [f"made {finished} in {took} on {host}"]
     because += filter(None, [artefact.accepted, other_versions(receipt)])
     if not (folder / RECEIPT).exists():

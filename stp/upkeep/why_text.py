@@ -70,7 +70,7 @@ def suggestion(reasons: Iterable[Reason]) -> Iterator[str]:
         yield '  stp store accept WORDS --reason "what the change is for"'
 
 
-def tell(plan: Plan, words: list[str]) -> None:
+def print_reasons(plan: Plan, words: list[str]) -> None:
     """Print why the next run would make artefacts (folders of one job each).
 
     Args:

@@ -79,7 +79,7 @@ def metrics(
     if name is not None:
         check_known(name, declared, "metric", "stp list metrics")
     rows = [
-        (f"{metric}.{choice}", metrics_page.better(about, choice), convention.about)
+        (f"{metric}.{choice}", metrics_page.describe_direction(about, choice), convention.about)
         for metric, about in sorted(declared.items())
         if name in (None, metric)
         for choice, convention in about.conventions.items()
@@ -128,9 +128,9 @@ def store(
     ] = False,
 ) -> None:
     """List the tables and views of the results store, or the columns of one, with their meaning."""
-    from stp.collect.query import answer
+    from stp.collect.query import run_query
     from stp.core.disk import write_text, writing
-    from stp.core.errors import nearest
+    from stp.core.errors import suggest_name
     from stp.render.tables import schema_page
 
     if page is not None:
@@ -153,9 +153,11 @@ def store(
     if name is None:
         output.put_answer(database, f"{listing_sql} ORDER BY kind, name", output_format, out)
         return
-    names = [row[0] for row in answer(database, listing_sql)[1]]
+    names = [row[0] for row in run_query(database, listing_sql)[1]]
     if name not in names:
-        raise StpError(f"{database} has no table or view {name!r}", remedy=nearest(name, names))
+        raise StpError(
+            f"{database} has no table or view {name!r}", remedy=suggest_name(name, names)
+        )
     columns = (
         "SELECT column_name, data_type, comment FROM duckdb_columns() WHERE table_name = ? "
         "ORDER BY column_index"

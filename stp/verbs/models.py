@@ -67,7 +67,7 @@ def models(
     else:
         columns = pages.columns(loaded)
         put(
-            lambda: text_table.plain(columns),
+            lambda: text_table.format_plain(columns),
             None,
             lambda width: text_table.styled_table(columns, width),
         )

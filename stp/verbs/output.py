@@ -176,7 +176,7 @@ def put_rows(
             None if there are none.
     """
     from stp.collect.query import format_result, save_rows, text_columns
-    from stp.page.text_table import answer
+    from stp.page.text_table import lay_out_result
 
     if format == "parquet":
         assert out is not None
@@ -186,7 +186,9 @@ def put_rows(
     put(
         lambda: format_result(list(columns), list(rows), format),
         out,
-        (lambda width: answer(text_columns(columns, rows), width)) if format == "table" else None,
+        (lambda width: lay_out_result(text_columns(columns, rows), width))
+        if format == "table"
+        else None,
     )
 
 
@@ -204,11 +206,11 @@ def answers(
     from rich.text import Text
 
     from stp.collect.query import text_columns
-    from stp.page.text_table import answer
+    from stp.page.text_table import lay_out_result
 
     parts: list[RenderableType] = [Text(text)]
     for columns, rows in tables:
-        parts += [answer(text_columns(columns, rows), width), ""]
+        parts += [lay_out_result(text_columns(columns, rows), width), ""]
     return Group(*parts)
 
 
@@ -234,14 +236,14 @@ def put_answer(
     Returns:
         number of rows of the answer.
     """
-    from stp.collect.query import answer, save
+    from stp.collect.query import run_query, save
 
     if format == "parquet":
         assert out is not None
         rows = save(database, sql, out, values, allow_files=allow_files)
         wrote(out)
         return rows
-    columns, found = answer(database, sql, values, allow_files=allow_files)
+    columns, found = run_query(database, sql, values, allow_files=allow_files)
     put_rows(columns, found, format, out)
     return len(found)
 

@@ -70,13 +70,13 @@ def weights(
     --check exits with 1 unless all weights exist with the declared checksums, and the networks
     reproduce published values (docs/fvd.md).
     """
-    from stp.core.errors import nearest
+    from stp.core.errors import suggest_name
     from stp.plan import weights as files
 
     declared = files.read_declared_weights()
     for name in names or []:
         if name not in declared:
-            raise StpError(f"unknown network {name!r}", remedy=nearest(name, declared))
+            raise StpError(f"unknown network {name!r}", remedy=suggest_name(name, declared))
     selected = {name: declared[name] for name in names or declared}
     folder = folder or files.FOLDER
     if fetch:

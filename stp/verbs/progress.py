@@ -301,9 +301,9 @@ def why(
     you know that the new code computes the same, `stp store accept` declares the existing artefact
     current.
     """
-    from stp.upkeep.why_text import tell
+    from stp.upkeep.why_text import print_reasons
 
-    tell(load_plan(configfile), words or [])
+    print_reasons(load_plan(configfile), words or [])
 
 
 @listing.command()

@@ -165,7 +165,7 @@ def _trace_number(
     if format in ("csv", "markdown", "parquet"):
         sql, values = following.build_query(number, cell)
         if not output.put_answer(database, sql, format, out, values):
-            raise following.nothing(database, number)
+            raise following.not_found_error(database, number)
         return
     matches = following.matches(database, number, cell)
     if format == "json":
@@ -186,9 +186,9 @@ def _trace_cell(database: Path, what: str, format: output.FormatName, out: Path 
     elif format in ("csv", "parquet"):
         output.put_answer(database, cell.OVERALL, format, out, cell.key_of(match))
     elif format == "json":
-        output.put_json(cell.about(database, match), out)
+        output.put_json(cell.read_details(database, match), out)
     else:
-        page = cell_page.of_cell(database, cell.about(database, match))
+        page = cell_page.of_cell(database, cell.read_details(database, match))
         output.put_grid(page, format, out)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError, suggest_name
 from stp.verbs.app import DEMO, ConfigFile, Log, Panel, app, examples, load_plan, say, say_wrote
 
 command = functools.partial(app.command, rich_help_panel=Panel.STAGES)
@@ -40,7 +40,7 @@ def _make(
         unknown = [word for word in words if word not in words_of_stage]
         raise StpError(
             f"nothing to {stage} matches {' '.join(targets)!r}",
-            remedy=nearest(unknown[0], words_of_stage)
+            remedy=suggest_name(unknown[0], words_of_stage)
             if unknown
             else "use fewer words; `stp plan --list` lists all artefacts",
         )

@@ -35,7 +35,7 @@ CONFIGURED = ("datasets", "models")
 """Folders of the configuration that tables of facts depend on, besides that of the suite."""
 
 
-def nothing() -> None:
+def demand_nothing() -> None:
     """Demand nothing: the default of `Table.demand`, for tables that any scale can make."""
 
 
@@ -80,7 +80,7 @@ class Table:
     on_demand: bool = False
     takes_configfile: bool = False
     afterwards: tuple[str, ...] = ("true",)
-    demand: Callable[[], None] = nothing
+    demand: Callable[[], None] = demand_nothing
 
     @property
     def path(self) -> str:
@@ -240,7 +240,7 @@ class Tables:
             words=["render", manifest, "--study", name, "--out", out],
             ancient=[manifest],
             inputs=[*self._collected_files([dimension]), *self._read(about)],
-            demand=(lambda: demands[about.demands](name)) if about.demands else nothing,
+            demand=(lambda: demands[about.demands](name)) if about.demands else demand_nothing,
         )
 
     def _of_store(self, name: str, about: SuiteTable | ViewTable) -> Table:
@@ -304,7 +304,7 @@ class Tables:
             inputs=self._collected_files([dimension] if dimension else self.manifests),
             endings=(*(() if of_pairs else ("_agreement.csv",)), *endings),
             # A table of pairs without answers contains only the printed values.
-            demand=nothing if of_pairs else self._demand_answers,
+            demand=demand_nothing if of_pairs else self._demand_answers,
             afterwards=("stp", "collect", "--database", self.database) if of_pairs else ("true",),
         )
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.collect.cell import every
-from stp.collect.query import answer
+from stp.collect.query import run_query
 from stp.collect.trace import matches, with_lineage
 
 
@@ -46,7 +46,7 @@ def test_the_columns_of_today_are_there_and_null(database: Path) -> None:
         ("comparisons", "p_sign"),
         ("conventions", "compares_sets"),
     ):
-        _, rows = answer(database, f"SELECT DISTINCT {column} FROM {relation}")
+        _, rows = run_query(database, f"SELECT DISTINCT {column} FROM {relation}")
         assert rows == [(None,)], relation
     assert [cell.accepted for cell in every(database)] == [None, None, None]
     assert database.read_bytes() == content

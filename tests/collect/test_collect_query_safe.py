@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from stp.cli import _complain, app
+from stp.cli import _exit_with_error, app
 from stp.collect.artefact_views import KEPT_ROWS
-from stp.collect.query import answer, query, save
+from stp.collect.query import query, run_query, save
 from stp.core.errors import StpError
 
 ROOT = Path(__file__).parents[2]
@@ -68,7 +68,7 @@ def test_a_statement_reaches_nothing_but_the_store(database, tmp_path, sql):
 
 def test_the_stores_own_views_read_their_files(database):
     for view in VIEWS:
-        assert answer(database, f"SELECT sum(n) FROM {view}")[1] == [(3,)]
+        assert run_query(database, f"SELECT sum(n) FROM {view}")[1] == [(3,)]
 
 
 def test_files_are_read_where_somebody_allows_it(database, tmp_path):
@@ -103,7 +103,7 @@ def test_spreadsheets_run_no_cell(database):
 def test_names_of_files_in_errors_do_not_reach_a_terminal_either(capsys):
     name = "\x1b]0;title\x07\x9b2J\u202egnp.exe"
     with pytest.raises(SystemExit):
-        _complain(StpError(f"{name}: damaged", remedy=f"delete {name}"))
+        _exit_with_error(StpError(f"{name}: damaged", remedy=f"delete {name}"))
     shown = capsys.readouterr().err
     assert shown.count("gnp.exe") == 2 and "remedy: delete" in shown
     assert not any(bad in shown for bad in ("\x1b", "\x07", "\x9b", "\u202e"))

@@ -20,7 +20,7 @@ from old_store import as_before
 from typer.testing import CliRunner
 
 from stp.cli import app
-from stp.collect.query import ask
+from stp.collect.query import query_rows
 from stp.core.errors import StpError
 from stp.export.bundle import Options, export
 from stp.export.checking import MANIFEST, check
@@ -100,7 +100,9 @@ def test_an_interval_of_one_seed_is_not_that_of_two(database, tmp_path):
     with duckdb.connect(str(path)) as store:
         ends = "SELECT number FROM score_kinds WHERE statistic = 'ci95_low'"
         store.execute(f"UPDATE score_rows SET value = NULL WHERE value < 0.5 AND kind IN ({ends})")
-    (row,) = [r for r in ask(Path(path), ResultRow, RESULTS, ["convlstm"]) if r.metric == "SSIM"]
+    (row,) = [
+        r for r in query_rows(Path(path), ResultRow, RESULTS, ["convlstm"]) if r.metric == "SSIM"
+    ]
     assert (row.value, row.low, row.high) == (0.52, None, pytest.approx(0.54))
 
 

@@ -68,7 +68,7 @@ def test_the_official_readers_read_it_and_find_scenarios(name, tmp_path):
         assert maps.check_covered(around, tracks.position, "map") == 0
     if options.goals:
         goals = maps.read_goals(tmp_path / "raw" / options.goals)
-        assert not maps.absurd(goals, tracks.position).any()
+        assert not maps.absurd_goals(goals, tracks.position).any()
 
 
 READERS = {

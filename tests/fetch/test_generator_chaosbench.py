@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from stp.core.job import silent
+from stp.core.job import report_nothing
 from stp.data.daily_fields import date_of, open_group
 from stp.data.tar_stream import folders
 from stp.datasets.chaosbench import centre as chaosbench_centre
@@ -28,14 +28,14 @@ def read(root: Path) -> dict[str, xr.Dataset]:
 
 
 def forecasts(root: Path, **options: Any) -> dict[str, xr.Dataset]:
-    chaosbench_centre.generate(root, {**CENTRE, **options}, silent)
+    chaosbench_centre.generate(root, {**CENTRE, **options}, report_nothing)
     return read(root)
 
 
 @pytest.fixture(scope="module")
 def days(tmp_path_factory: pytest.TempPathFactory) -> dict[str, xr.Dataset]:
     root = tmp_path_factory.mktemp("days")
-    chaosbench.generate(root, {**WORLD, "years": [2020], "days": 30}, silent)
+    chaosbench.generate(root, {**WORLD, "years": [2020], "days": 30}, report_nothing)
     return read(root)
 
 
@@ -78,7 +78,7 @@ def test_archives_lack_variables_and_starts(tmp_path: Path) -> None:
 def test_a_trained_model_has_flat_variables_beside_the_grid_and_24_starts(tmp_path: Path) -> None:
     options = {**WORLD, "levels": [10, 500], "model": "panguweather", "lacks": ["w"], "error": 0.0}
     chaosbench_learned.generate(
-        tmp_path, options | {"starts": ["2020-01-01", "2020-12-31"]}, silent
+        tmp_path, options | {"starts": ["2020-01-01", "2020-12-31"]}, report_nothing
     )
     found = read(tmp_path)
     assert len(found) == 24 and {start[-2:] for start in found} == {"01", "15"}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stp.core.fingerprint import SHELL_OF_CORES, Sources
-from stp.core.imports import meaning
+from stp.core.imports import analyse_source
 
 LINES = {
     "plain": "import stp.c.d",
@@ -68,8 +68,8 @@ def test_python_and_the_walk_choose_the_same_file(tmp_path: Path):
         },
     )
     found = Sources(folder).closure(["stp.run"])
-    assert found["stp.b"] == meaning(b"X = 2").hash
-    assert found["stp.c"] == meaning(b"X = 3").hash
+    assert found["stp.b"] == analyse_source(b"X = 2").hash
+    assert found["stp.c"] == analyse_source(b"X = 3").hash
     assert set(found) == {"stp", "stp.run", "stp.b", "stp.c"}  # `import stp.b`: stp is in reach
 
 

@@ -14,7 +14,7 @@ import pytest
 from stp.core import canonical
 from stp.core.canonical import PACKAGE
 from stp.core.fingerprint import SHELL_OF_CORES, Sources
-from stp.core.imports import meaning
+from stp.core.imports import analyse_source
 from stp.core.job import Job
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
@@ -157,11 +157,11 @@ SOME_OR_ALL = pytest.mark.parametrize(
 def test_an_edit_of_any_module_is_seen_and_another_form_of_it_is_not(sources: list[Path]) -> None:
     for path in sources:
         source = path.read_bytes()
-        before = meaning(source).hash
-        assert meaning(source + b"\n_EDITED = 1\n").hash != before, path
+        before = analyse_source(source).hash
+        assert analyse_source(source + b"\n_EDITED = 1\n").hash != before, path
         reprinted = ast.unparse(ast.parse(source))
         other_form = f'"""Other words."""\n# a comment\n{reprinted}\n'
-        assert meaning(other_form.encode()).hash == before, path
+        assert analyse_source(other_form.encode()).hash == before, path
 
 
 @SOME_OR_ALL
@@ -192,7 +192,9 @@ def test_another_constant_or_operator_in_any_module_is_seen(sources: list[Path])
         tree = ast.fix_missing_locations(edit.visit(ast.parse(source)))
         if edit.done:
             edited += 1
-            assert meaning(ast.unparse(tree).encode()).hash != meaning(source).hash, path
+            assert analyse_source(ast.unparse(tree).encode()).hash != analyse_source(source).hash, (
+                path
+            )
     assert edited > len(sources) / 2
 
 
@@ -215,7 +217,7 @@ def test_another_constant_or_operator_in_any_module_is_seen(sources: list[Path])
     ],
 )
 def test_a_change_of_meaning_is_seen(before: str, after: str) -> None:
-    assert meaning(before.encode()).hash != meaning(after.encode()).hash
+    assert analyse_source(before.encode()).hash != analyse_source(after.encode()).hash
 
 
 def test_the_text_of_a_tree_has_no_field_that_some_pythons_add_and_no_text_of_an_error() -> None:
@@ -226,7 +228,7 @@ def f(x, *, y: int = 1) -> str:
     raise ValueError(f"{x} is wrong", x)
 v = [u"a", f"{v!r:>3}", -0.0]  # a comment
 """
-    function, assigned = canonical.effective(source).body
+    function, assigned = canonical.parse_effective(source).body
     assert canonical._dump(function) == (
         "(FunctionDef args=(arguments args=[(arg arg=str:'x')] kw_defaults=[(Constant value=int:1)]"
         " kwonlyargs=[(arg annotation=(Name id=str:'int') arg=str:'y')])"

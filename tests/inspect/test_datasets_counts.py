@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stp.core.errors import StpError
-from stp.inspect.counts import count_clips, promise, rows
+from stp.inspect.counts import count_clips, expected_counts, rows
 from stp.inspect.report import describe
 from stp.plan.cells import Plan
 from stp.prepare.output import Clip
@@ -73,11 +73,11 @@ def test_a_list_that_is_not_there_is_named(make_plan, tmp_path):
 def test_a_reader_that_does_not_exist_or_cannot_count(make_plan, monkeypatch):
     plan = make_plan(datasets={"kth": {"reader": "nowhere"}})
     with pytest.raises(StpError, match="nowhere"):
-        promise(plan, "kth")
+        expected_counts(plan, "kth")
     assert "nowhere" in by_split(plan, "kth")["test"].note
     monkeypatch.delattr("stp.datasets.moving_mnist.reader.count")
     with pytest.raises(StpError, match="`count`"):
-        promise(plan, "moving_mnist")
+        expected_counts(plan, "moving_mnist")
 
 
 def test_an_import_that_fails_inside_a_reader_is_not_hidden(make_plan, monkeypatch):
@@ -87,7 +87,7 @@ def test_an_import_that_fails_inside_a_reader_is_not_hidden(make_plan, monkeypat
     plan = make_plan()
     monkeypatch.setattr(importlib, "import_module", fail)
     with pytest.raises(ModuleNotFoundError, match="zstd"):
-        promise(plan, "kth")
+        expected_counts(plan, "kth")
 
 
 def test_another_scale_is_not_compared_with_the_paper(make_plan):

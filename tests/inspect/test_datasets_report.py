@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from stp.cli import app
 from stp.core.errors import StpError
 from stp.inspect.report import as_json, describe, describe_prepared, lines
-from stp.page.plain_table import number, share, table
+from stp.page.plain_table import format_count, share, table
 from stp.prepare.output import Clip
 from stp.prepare.planned_counts import Planned
 
@@ -98,7 +98,11 @@ def test_the_verb_prints_json(make_plan):
 
 
 def test_numbers_and_tables():
-    assert (number(None), number(1234567), share(1, 8)) == ("-", "1,234,567", "1 (12.5 %)")
+    assert (format_count(None), format_count(1234567), share(1, 8)) == (
+        "-",
+        "1,234,567",
+        "1 (12.5 %)",
+    )
     assert share(0, 0) == "0"
     found = table(("a", "n", "why"), [("x", "10", "one two three four five six seven")], 32)
     assert found == [

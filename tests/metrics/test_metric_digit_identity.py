@@ -53,7 +53,7 @@ def test_the_scans_are_those_of_scikit_learn() -> None:
 
 def test_a_digit_has_a_margin_of_one_and_its_cells_cover_it() -> None:
     area = np.ones((30, 12))
-    actual = digit_identity.upright(area)
+    actual = digit_identity.deskew(area)
     rows, columns = np.nonzero(actual > digit_identity.INK)
     assert actual.shape == (20, 20) and len(actual) % digit_identity.CELLS == 0
     assert (rows.min(), rows.max()) == (1, 18) and 6 < np.ptp(columns) < 9

@@ -108,7 +108,7 @@ def test_probabilities_are_lost_as_well(hindcast: tuple[np.ndarray, np.ndarray])
     members, truth = hindcast
     scores = weighted_crps(members, truth, ONE, fair=True).mean(axis=(0, 1))
     assert scores[0] < scores[9] < scores[29]
-    shares = by_group(rank_histogram._shares, members, truth, ONE, 5).mean(axis=0)
+    shares = by_group(rank_histogram._rank_shares, members, truth, ONE, 5).mean(axis=0)
     np.testing.assert_allclose(shares.sum(axis=0), 1)
     # On the first day the members hardly differ: the truth often lies outside all four.
     assert shares[[0, -1], 0].sum() > shares[[0, -1], 29].sum() > 2 / 5

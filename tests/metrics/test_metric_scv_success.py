@@ -21,7 +21,7 @@ from scv_faults import (
 )
 
 from stp.datasets.scv.appearance import Thing, draw
-from stp.suites.scv.blobs import alike, follow, see
+from stp.suites.scv.blobs import follow, match_appearance, see
 from stp.suites.scv.rules import GAMES
 
 VIDEOS = 3
@@ -98,7 +98,7 @@ def test_units_that_come_near_each_other_are_followed():
     )
     seen = see(np.moveaxis(frames, -1, 1), ["red", "blue"])
     left, right = sorted(seen.blobs[0], key=lambda blob: blob.place[1])
-    assert alike([left], seen.blobs[2]).tolist() == [[True]]
+    assert match_appearance([left], seen.blobs[2]).tolist() == [[True]]
     paths = follow([left, right], seen.blobs, step=0.05 * 64)
     assert paths.seen.tolist() == [[True, True, False], [True, True, True]]
     np.testing.assert_allclose(paths.places[:, -1, 1], [0.34 * 64 - 0.5, 0.53 * 64 - 0.5], atol=0.1)

@@ -12,7 +12,7 @@ import torch
 from sklearn.datasets import load_digits
 from torch import Tensor, nn
 
-from stp.core.job import Job, never
+from stp.core.job import Job, never_interrupted
 from stp.data.moving_digits import render
 from stp.data.zarr_write import create_array, create_group
 from stp.models.create import create
@@ -159,7 +159,7 @@ def job(
     folder: Path,
     data: Path,
     what: dict[str, Any],
-    interrupted: Callable[[], bool] = never,
+    interrupted: Callable[[], bool] = never_interrupted,
     **runtime: Any,
 ) -> Job:
     """A training with its own output and state folders below `folder`."""

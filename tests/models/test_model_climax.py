@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from stp.core.errors import StpError
-from stp.models.climax import VARIABLES, places
+from stp.models.climax import VARIABLES, position_embeddings
 from stp.models.create import create
 
 SMALL = {"patch": 2, "width": 16, "depth": 2, "heads": 2, "drop": 0.0, "drop_path": 0.0}
@@ -106,7 +106,7 @@ def test_outputs_are_put_where_they_belong():
 
 
 def test_places_tell_columns_and_rows():
-    actual = places((3, 5), 16).view(3, 5, 16)
+    actual = position_embeddings((3, 5), 16).view(3, 5, 16)
     assert torch.equal(actual[0, :, :8], actual[2, :, :8]), "of columns"
     assert torch.equal(actual[:, 0, 8:], actual[:, 4, 8:]), "of rows"
 

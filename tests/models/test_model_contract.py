@@ -33,7 +33,7 @@ import stp.models
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.models import mcvd, weights
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.models.recurrent import roll
@@ -334,7 +334,7 @@ def test_a_step_repeats_bit_by_bit(name):
     """On a CPU, and on a GPU where there is one: then also that all of it can be deterministic."""
     runs = []
     sides = (16, 16) if name == "savp" else (SIDE, SIDE)
-    with settle("auto", 1, "bf16") as compute:
+    with set_up_compute("auto", 1, "bf16") as compute:
         for _ in range(2):
             model = make(name, (1, *sides)).train().to(compute.device)
             clip = moving_digits(2)[..., :: 16 // sides[0], :: 16 // sides[1]].to(compute.device)

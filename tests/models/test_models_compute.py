@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from stp.core.errors import StpError
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 from stp.models.normalisation import Normalisation
 
 
@@ -28,7 +28,7 @@ def test_a_variable_that_does_not_exist_is_shown_as_its_mean():
 
 
 def test_bf16_on_a_cpu_becomes_float32_and_says_so():
-    with settle("cpu", 1, "bf16") as compute, compute.autocast():
+    with set_up_compute("cpu", 1, "bf16") as compute, compute.autocast():
         product = torch.ones(2, 2) @ torch.ones(2, 2)
     assert product.dtype == torch.float32
     precision = compute.describe()["precision"]
@@ -38,7 +38,7 @@ def test_bf16_on_a_cpu_becomes_float32_and_says_so():
 
 def test_threads_and_determinism_hold_inside_only():
     before = torch.get_num_threads()
-    with settle("cpu", before + 1, "float32"):
+    with set_up_compute("cpu", before + 1, "float32"):
         assert torch.get_num_threads() == before + 1
         assert torch.are_deterministic_algorithms_enabled()
     assert torch.get_num_threads() == before
@@ -48,8 +48,8 @@ def test_threads_and_determinism_hold_inside_only():
 def test_no_compiler_is_imported_to_compute_reproducibly():
     """Importing it takes as long as importing torch, and every prediction would."""
     program = (
-        "import sys, torch; from stp.models.compute import settle\n"
-        "with settle('cpu', 1, 'float32'):\n"
+        "import sys, torch; from stp.models.compute import set_up_compute\n"
+        "with set_up_compute('cpu', 1, 'float32'):\n"
         "    assert torch.are_deterministic_algorithms_enabled()\n"
         "assert 'torch._inductor' not in sys.modules"
     )
@@ -64,17 +64,20 @@ def test_no_compiler_is_imported_to_compute_reproducibly():
     ],
 )
 def test_used_up_memory_is_explained(error):
-    with pytest.raises(StpError, match=r"memory[\s\S]*batch_size"), settle("cpu", 1, "float32"):
+    with (
+        pytest.raises(StpError, match=r"memory[\s\S]*batch_size"),
+        set_up_compute("cpu", 1, "float32"),
+    ):
         raise error
 
 
 def test_other_errors_stay_what_they_are():
-    with pytest.raises(RuntimeError, match="shapes"), settle("cpu", 1, "float32"):
+    with pytest.raises(RuntimeError, match="shapes"), set_up_compute("cpu", 1, "float32"):
         raise RuntimeError("shapes differ")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
 @pytest.mark.parametrize("device", ["tpu", "cuda"])
 def test_a_device_that_is_unknown_or_missing(device):
-    with pytest.raises(StpError, match=f"'{device}'"), settle(device, 1, "float32"):
+    with pytest.raises(StpError, match=f"'{device}'"), set_up_compute(device, 1, "float32"):
         pass

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from opinion_files import SMALL, prepare
 
-from stp.core.job import silent
+from stp.core.job import report_nothing
 from stp.datasets.pvqa import generator
 
 sys.path[:0] = [str(Path(__file__).parents[1] / room) for room in ("collect", "metrics")]
@@ -20,7 +20,7 @@ def opinions(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path
 
     def make(folder: Path) -> None:
         (folder / "raw").mkdir()
-        generator.generate(folder / "raw", SMALL, silent)
+        generator.generate(folder / "raw", SMALL, report_nothing)
         receipt = prepare(folder / "raw", folder / "data", mos="ratings")
         (folder / "data" / "extras.json").write_text(json.dumps(receipt))
 

@@ -13,7 +13,7 @@ from small_store import (
     table_column,
 )
 
-from stp.collect.query import answer
+from stp.collect.query import run_query
 
 METRIC = "predicted_quality.squeezenet"
 QUALITY = {"tau": 70.0, "convlstm": 60.0, "simvpv2": 50.0, "persistence": None}
@@ -47,14 +47,14 @@ def database(tmp_path: Path) -> Path:
 
 
 def test_models_are_sorted_and_compared_with_other_metrics(database: Path):
-    _, rows = answer(
+    _, rows = run_query(
         database,
         "SELECT model, rank, reason FROM leaderboard WHERE metric = 'predicted_quality' "
         "ORDER BY rank NULLS LAST",
     )
     assert rows == [("tau", 1, None), ("convlstm", 2, None), ("simvpv2", 3, None),
                     ("persistence", None, "far")]  # fmt: skip
-    _, rows = answer(
+    _, rows = run_query(
         database,
         "SELECT tested_on, convention, other, models, rank_correlation FROM quality_agreement "
         "ORDER BY other",

@@ -13,7 +13,7 @@ import stp.models
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.models import weights
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.predict.forecasts import Forecasts
@@ -268,7 +268,7 @@ def test_a_forecast_of_another_shape_names_the_file_of_its_model(
 def test_parts_of_a_forecast_are_looked_at_as_well(make_data, make_job, own, wrong, says):
     path = own(OWN.format("found") + PARTS.format(wrong))
     job = make_job(make_data(), model="own_forecast")
-    with settle("cpu", 1, "float32") as compute, pytest.raises(StpError) as caught:
+    with set_up_compute("cpu", 1, "float32") as compute, pytest.raises(StpError) as caught:
         forecasts = Forecasts(job.recipe, Prepared(job.inputs["data"]), job.inputs, compute)
         list(forecasts.parts_of(np.arange(3)))
     assert str(path) in caught.value.what and says in caught.value.what

@@ -14,7 +14,7 @@ from kills import contents, run_until_it_ends
 from reader_jobs import job_in
 
 from stp.core.errors import StpError
-from stp.core.job import Job, silent
+from stp.core.job import Job, report_nothing
 from stp.data.daily_fields import Grid, check_units, read_surface
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
@@ -44,7 +44,7 @@ HORIZON = 4
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("made")
-    generator.generate(out, {**WORLD, "years": list(range(2019, 2024)), "days": 9}, silent)
+    generator.generate(out, {**WORLD, "years": list(range(2019, 2024)), "days": 9}, report_nothing)
     return out
 
 
@@ -195,7 +195,9 @@ def surface(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def generated_surface(out: Path, **options: float) -> Path:
     wet = {"ocean": ["sosstsst", "sosaline"], "years": [2019, 2021, 2022]}
-    generator.generate(out, {**WORLD, **SURFACE, **wet, "first_year": 2018, **options}, silent)
+    generator.generate(
+        out, {**WORLD, **SURFACE, **wet, "first_year": 2018, **options}, report_nothing
+    )
     return out
 
 
@@ -210,7 +212,14 @@ def test_climatologies_over_windows_of_days_and_by_the_number_of_the_day(tmp_pat
     hours = days.astype("datetime64[h]").astype(np.int64)
     windows = [Window("windowed", plain, 5, "windowed_deviation")]
     write_climatology(
-        tmp_path / "climatology.zarr", frames, hours, [plain, numbered], {}, silent, 2, windows
+        tmp_path / "climatology.zarr",
+        frames,
+        hours,
+        [plain, numbered],
+        {},
+        report_nothing,
+        2,
+        windows,
     )
     names = ("plain", "numbered", "windowed", "windowed_deviation")
     arrays = {name: MappedRows(tmp_path / "climatology.zarr" / name) for name in names}
@@ -242,7 +251,7 @@ def test_a_day_without_values_leaves_the_others_of_its_window(tmp_path: Path) ->
     hours = days.astype("datetime64[h]").astype(np.int64)
     windows = [Window("windowed", plain, 5, "windowed_deviation")]
     store = tmp_path / "climatology.zarr"
-    write_climatology(store, frames, hours, [plain], {}, silent, 1, windows)
+    write_climatology(store, frames, hours, [plain], {}, report_nothing, 1, windows)
     for name, of in (("windowed", np.nanmean), ("windowed_deviation", np.nanstd)):
         found = MappedRows(store / name).read(0, len(days))[:, 0, 0]
         for day in (27, 28, 30, 32, 33, 50):
@@ -475,7 +484,7 @@ def test_a_store_of_weatherbench_2_gives_the_same_arrays(
 ) -> None:
     root = tmp_path / "raw"
     generator.generate(
-        root, {**WORLD, "years": list(range(2019, 2024)), "days": 9, "store": True}, silent
+        root, {**WORLD, "years": list(range(2019, 2024)), "days": 9, "store": True}, report_nothing
     )
     pattern = "chaosbench/weatherbench2/*.zarr"
     found = []

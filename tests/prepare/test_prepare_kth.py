@@ -9,7 +9,7 @@ import pytest
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.datasets.kth.reader import KthOptions, cut_windows, deal, read_sequences, run
+from stp.datasets.kth.reader import KthOptions, assign_splits, cut_windows, read_sequences, run
 from stp.prepare.resize import bilinear
 from stp.prepare.video import decode_grey
 
@@ -169,7 +169,7 @@ def test_published_numbers_of_windows(raw_mirror):
     assert len(sequences) == 600
     assert [v for v, ranges in sequences.items() if not ranges] == ["person13_handclapping_d3"]
     options = KthOptions()
-    parts = deal(sequences, options.splits)
+    parts = assign_splits(sequences, options.splits)
     for span, train, test in ((20, 10713, 6086), (40, 7381, 4043)):
         splits = pd.Series(
             [clip.split for clip in cut_windows(parts, options, span)]

@@ -8,7 +8,7 @@ import pytest
 
 from stp.core.errors import StpError
 from stp.data.raw_files import RawFiles
-from stp.prepare.members import find, read, where
+from stp.prepare.members import find, member_location, read
 
 CONTENTS = {"train/a/1.png": b"one", "train/b/2.png": b"two" * 1000, "val/a/1.png": b"three"}
 
@@ -53,7 +53,7 @@ def test_members_are_found_by_the_end_of_their_path(raw_of, pack):
     assert list(found) == [("train", "a", "1"), ("train", "b", "2"), ("val", "a", "1")]
     assert read(raw, found["train", "b", "2"]) == b"two" * 1000
     assert read(raw, found["val", "a", "1"]) == b"three"
-    assert where(raw, found["val", "a", "1"]).endswith("val/a/1.png")
+    assert member_location(raw, found["val", "a", "1"]).endswith("val/a/1.png")
 
 
 def test_files_win_over_archives(raw_of):

@@ -9,7 +9,7 @@ from stp.data.prepared import Prepared
 from stp.prepare.own import splits as splits_module
 from stp.prepare.own.options import Common, RawContents, Recording
 from stp.prepare.own.reader import build_options, run
-from stp.prepare.own.splits import check_splits, deal
+from stp.prepare.own.splits import assign_splits, check_splits
 
 T = 12
 BY_FILE = {"by": "file", "train": 0.6, "val": 0.2, "test": 0.2, "seed": 3}
@@ -140,7 +140,7 @@ def test_many_names_in_a_list_are_found_fast():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(splits_module, "fnmatchcase", count)
-        parts = deal(found, options, lambda name: lists[name.removesuffix(".txt")])
+        parts = assign_splits(found, options, lambda name: lists[name.removesuffix(".txt")])
     assert [sum(p.split == s for p in parts) for s in lists] == [8000, 1000, 1000]
     assert calls == 0
 

@@ -19,8 +19,8 @@ from stp.datasets.taxibj.reader import (
     TaxiBJOptions,
     count,
     cut_windows,
+    find_series,
     run,
-    unbroken,
 )
 from stp.prepare.planned_counts import Lists
 
@@ -167,8 +167,8 @@ def test_the_published_number_of_clips_fits_the_rule():
 
 def test_unbroken_finds_rows_of_the_file():
     found = np.array([47, *range(48, 96), *range(144, 192), 193])
-    assert list(unbroken(found, True)) == [(1, 48, 48), (49, 48, 144)]
-    assert list(unbroken(found, False)) == [(0, 49, 47), (49, 48, 144), (97, 1, 193)]
+    assert list(find_series(found, True)) == [(1, 48, 48), (49, 48, 144)]
+    assert list(find_series(found, False)) == [(0, 49, 47), (49, 48, 144), (97, 1, 193)]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from stp.core.errors import StpError
 from stp.plan import config
 from stp.plan.profiled_networks import network
 from stp.profiling import memory, report, timing
-from stp.profiling.measure import _least, measure
+from stp.profiling.measure import _least_memory, measure
 from stp.profiling.size import Size
 
 CPU = torch.device("cpu")
@@ -214,7 +214,7 @@ def test_arguments_out_of_range(how):
 
 
 def test_too_little_memory_for_a_training_step_is_known_before(monkeypatch):
-    monkeypatch.setattr(memory, "available", lambda device: 10_000)
+    monkeypatch.setattr(memory, "free_memory", lambda device: 10_000)
     with pytest.raises(StpError, match="a training step on 4 clips needs more than") as error:
         quick(batch=4)
     assert "--batch 2" in error.value.remedy and "--forward-only" in error.value.remedy
@@ -231,7 +231,7 @@ def test_what_a_training_step_keeps_is_known_of_each_kind_of_network(monkeypatch
         "activation_bytes",
         lambda model, loss, real=memory.activation_bytes: losses.append(real(model, loss)) or 0,
     )
-    _least(recipe, 1, Size(0, 0, 0, 1, 0))
+    _least_memory(recipe, 1, Size(0, 0, 0, 1, 0))
     assert len(losses) == 1 and losses[0] > 10**6
 
 

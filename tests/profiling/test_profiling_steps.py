@@ -5,7 +5,7 @@ import torch
 from test_profiling_size import CONVNET
 from torch import nn
 
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 from stp.models.create import create
 from stp.options.train import TrainOptions
 from stp.profiling.steps import training_step
@@ -21,7 +21,7 @@ CLIMAX = {
 
 
 def stepping(recipe, **options):
-    with settle("cpu", 1, "float32") as compute:
+    with set_up_compute("cpu", 1, "float32") as compute:
         return training_step(recipe, TrainOptions(**options), compute, 2)
 
 

@@ -8,7 +8,7 @@ import pytest
 from figure_store import FigureStore, line_of, near, points
 
 from stp.render.figures import critical_difference, overview, ranks, speed
-from stp.render.figures.friedman import alike, compare
+from stp.render.figures.friedman import compare, find_similar_groups
 from stp.render.figures.friedman import critical_difference as nemenyi
 from stp.render.figures.kinds import render
 from stp.render.figures.ranking import rank
@@ -155,9 +155,11 @@ def test_quantiles_are_those_of_demsars_table_5(models: int, q: float) -> None:
 
 
 def test_groups_join_what_does_not_differ() -> None:
-    assert alike(np.array([1.0, 1.5, 2.6, 4.0]), 1.25) == [(0, 1), (1, 2)]
-    assert alike(np.array([1.0, 1.1, 1.2]), 1.25) == [(0, 2)]
-    assert alike(np.array([1.0, 2.25, 4.0]), 1.25) == []  # at least the critical difference
+    assert find_similar_groups(np.array([1.0, 1.5, 2.6, 4.0]), 1.25) == [(0, 1), (1, 2)]
+    assert find_similar_groups(np.array([1.0, 1.1, 1.2]), 1.25) == [(0, 2)]
+    assert (
+        find_similar_groups(np.array([1.0, 2.25, 4.0]), 1.25) == []
+    )  # at least the critical difference
 
 
 def test_models_that_never_differ_are_alike() -> None:
@@ -231,7 +233,7 @@ def test_devices_are_not_mixed(tmp_path: Path) -> None:
 
 def test_the_front_is_beaten_by_nobody() -> None:
     points_ = {"a": (9.0, 5.0), "b": (8.0, 5.0), "c": (7.0, 2.0), "d": (1.0, 1.0), "e": (1.0, 3.0)}
-    assert speed.front(points_) == ["a", "c", "d"]
+    assert speed.pareto_front(points_) == ["a", "c", "d"]
 
 
 # Too little, and files

@@ -17,7 +17,7 @@ from stp.render.tables.reliability import PublishedRuns, read_column, render_rel
 from stp.render.tables.run_statistics import (
     describe_runs,
     detectable_difference,
-    meaning,
+    explain_statistic,
     student,
 )
 
@@ -129,7 +129,7 @@ def test_statistics_of_a_few_runs_by_hand() -> None:
     assert statistic_of["ci95_high"] == pytest.approx(3 + 3.182446 * (14 / 3) ** 0.5 / 2, rel=1e-6)
     assert statistic_of["ci95_low"] == pytest.approx(3 - 3.182446 * (14 / 3) ** 0.5 / 2, rel=1e-6)
     assert statistic_of["p.larger"] == max(statistic_of["p.halves"], statistic_of["p.alternating"])
-    assert all(meaning(name) for name in statistic_of)
+    assert all(explain_statistic(name) for name in statistic_of)
 
 
 @pytest.mark.parametrize(("seeds", "cohens_d"), [(3, 3.071), (10, 1.325), (26, 0.792), (64, 0.499)])

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from stp.page.data_origin import shares
+from stp.page.data_origin import count_kinds
 from stp.page.figure_style import origin_note
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest_types import StoredCell
@@ -28,13 +28,16 @@ DEMO = "synthetic data, demo protocol: not comparable with published values"
 
 
 def test_one_kind_is_said_without_numbers():
-    assert shares(["a", "a"], "cells") == "a"
-    assert shares([], "cells") == ""
+    assert count_kinds(["a", "a"], "cells") == "a"
+    assert count_kinds([], "cells") == ""
     assert origin_note([OURS, OURS]) == DEMO
 
 
 def test_of_several_kinds_each_has_its_share_most_first():
-    assert shares(["b", "a", "c", "c"], "rows") == "2 of 4 rows: c; 1 of 4 rows: a; 1 of 4 rows: b"
+    assert (
+        count_kinds(["b", "a", "c", "c"], "rows")
+        == "2 of 4 rows: c; 1 of 4 rows: a; 1 of 4 rows: b"
+    )
     assert origin_note([THEIRS, OURS, OURS]) == (
         f"2 of 3 cells: {DEMO}; 1 of 3 cells: official data, paper protocol"
     )

@@ -9,7 +9,7 @@ from rich.text import Text
 from stp.collect.query import text_columns
 from stp.page.formats import terminal
 from stp.page.grid import Grid, Item, Section
-from stp.page.text_table import Column, answer, plain, styled_table
+from stp.page.text_table import Column, format_plain, lay_out_result, styled_table
 
 WORDS = "a sentence of several words that is longer than most columns"
 COLUMNS = text_columns(
@@ -31,12 +31,15 @@ def test_plain_text_has_every_letter_in_one_line_per_row() -> None:
         Column("model", False, [Text("tau"), Text("simvpv2", style="bold")]),
         Column("SSIM", True, [Text("0.9"), Text("0.1234")]),
     ]
-    assert plain(columns) == "model      SSIM\n-------  ------\ntau         0.9\nsimvpv2  0.1234\n"
+    assert (
+        format_plain(columns)
+        == "model      SSIM\n-------  ------\ntau         0.9\nsimvpv2  0.1234\n"
+    )
 
 
 @pytest.mark.parametrize("width", [30, 44, 60, 80, 200])
 def test_what_is_drawn_fits_and_has_everything(width: int) -> None:
-    lines = drawn(answer(COLUMNS, width), width)
+    lines = drawn(lay_out_result(COLUMNS, width), width)
     assert max(map(len, lines)) <= width
     for text in ("model", "about", "value", "missing", "0.428571", "1000"):
         assert any(text in line for line in lines), text
@@ -46,7 +49,7 @@ def test_what_is_drawn_fits_and_has_everything(width: int) -> None:
 
 def test_one_row_that_does_not_fit_is_a_record() -> None:
     one = text_columns(["model", "about", "value"], [("tau", WORDS, 0.5)])
-    lines = drawn(answer(one, 20), 20)
+    lines = drawn(lay_out_result(one, 20), 20)
     assert lines[0].split() == ["column", "row", "1"]
     assert any(line.split()[:2] == ["model", "tau"] for line in lines)
 
@@ -64,7 +67,7 @@ def leaderboard(models: int = 5) -> list[Column]:
 
 
 def test_what_rows_have_in_common_is_said_once() -> None:
-    lines = drawn(answer(leaderboard(), 25), 25)
+    lines = drawn(lay_out_result(leaderboard(), 25), 25)
     assert max(map(len, lines)) <= 25
     text = " ".join(lines)
     assert text.count("constant_7 word") == 1 and "empty: level" in text

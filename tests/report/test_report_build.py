@@ -15,7 +15,7 @@ from stp.core.errors import StpError
 from stp.render.tables import schema_page
 from stp.report import example_queries, leaderboards, provenance
 from stp.report.build import page, write_report
-from stp.report.columns import Columnar, as_json, columnar, plain
+from stp.report.columns import Columnar, as_json, columnar, to_json_value
 
 
 def rows(answer: Columnar) -> list[dict[str, object]]:
@@ -62,8 +62,8 @@ def test_an_answer_comes_back_as_it_was() -> None:
 def test_numbers_are_rounded_and_those_that_json_lacks_are_words(
     value: object, expected: object
 ) -> None:
-    assert plain(value) == expected
-    assert json.loads(json.dumps(plain(value), allow_nan=False)) == expected
+    assert to_json_value(value) == expected
+    assert json.loads(json.dumps(to_json_value(value), allow_nan=False)) == expected
 
 
 def test_a_store_of_another_version_is_one_error() -> None:

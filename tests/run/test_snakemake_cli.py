@@ -18,7 +18,7 @@ from stp.plan.cells import Plan
 from stp.plan.checked_config import CONFIG_FOLDER, merge
 from stp.run import snakemake_cli
 from stp.run.cluster import resume
-from stp.run.readable_traceback import WHOLE, readable
+from stp.run.readable_traceback import WHOLE, format_traceback
 
 TINY = yaml.safe_load((CONFIG_FOLDER.parent / "tests" / "workflow" / "tiny.yaml").read_text())
 DEMO = str(CONFIG_FOLDER / "demo.yaml")
@@ -80,19 +80,23 @@ def test_a_traceback_begins_with_the_code_of_the_model(tmp_path, monkeypatch):
     exec(compile(source.read_text(), str(source), "exec"), scope)
     with pytest.raises(RuntimeError) as raised:
         scope["forward"](Convolution(), torch.zeros(1, 1, 5, 5))
-    text = readable(raised.value)
+    text = format_traceback(raised.value)
     files = [line.split('"')[1] for line in text.splitlines() if line.startswith('  File "')]
     assert files == [str(source), __file__]
     assert "expected input" in text and "4 frames" not in text and "left out" in text
     monkeypatch.setenv(WHOLE, "1")
-    assert len(readable(raised.value)) > len(text) and "left out" not in readable(raised.value)
+    assert len(format_traceback(raised.value)) > len(text) and "left out" not in format_traceback(
+        raised.value
+    )
 
 
 def test_a_traceback_of_our_own_code_is_whole():
     try:
         sys.intern(1)
     except TypeError as error:
-        assert "test_snakemake_cli.py" in readable(error) and "left out" not in readable(error)
+        assert "test_snakemake_cli.py" in format_traceback(
+            error
+        ) and "left out" not in format_traceback(error)
 
 
 def test_verbs_read_the_scale_that_was_run_last(tmp_path):

@@ -19,7 +19,7 @@ import yaml
 from conventions import defined
 
 from stp.core.errors import StpError
-from stp.core.job import Interrupted, Job, silent
+from stp.core.job import Interrupted, Job, report_nothing
 from stp.data.daily_fields import Grid
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
@@ -118,7 +118,7 @@ class Files:
         data = Prepared(self.data)
         raw = RawFiles(self.lock(), [self.folder])
         request = ForecastRequest(
-            data, data.clips("test"), HORIZON, members, raw, self.folder, silent
+            data, data.clips("test"), HORIZON, members, raw, self.folder, report_nothing
         )
         found = own_files.open_source(request, **options)
         assert isinstance(found, own_files.OwnFiles)

@@ -17,7 +17,7 @@ from conventions import defined
 from kills import contents, run_until_it_ends
 
 from stp.core.errors import StpError
-from stp.core.job import Interrupted, Job, silent
+from stp.core.job import Interrupted, Job, report_nothing
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
 from stp.datasets.chaosbench import centre as chaosbench_centre
@@ -61,7 +61,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Prepared: 9 days of each year, 4 test windows of 5 days."""
     folder = tmp_path_factory.mktemp("data")
     chaosbench.generate(
-        folder / "raw", {**WORLD, "years": YEARS, "days": 9, "land": ["t2m"]}, silent
+        folder / "raw", {**WORLD, "years": YEARS, "days": 9, "land": ["t2m"]}, report_nothing
     )
     return prepare_days(folder, SHAPE, {"variables": VARIABLES, "land": ["t2m"]})
 
@@ -91,7 +91,7 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     found = {}
     for name, more in (("control", {}), ("ensemble", {"members": 3})):
         found[name] = tmp_path_factory.mktemp(name)
-        chaosbench_centre.generate(found[name], {**CENTRE, **more}, silent)
+        chaosbench_centre.generate(found[name], {**CENTRE, **more}, report_nothing)
     return found
 
 
@@ -242,7 +242,7 @@ def test_centres_together_are_all_their_members_or_their_mean(
 ) -> None:
     archive, shared = tmp_path / "raw", {k: v for k, v in CENTRE.items() if k != "centre"}
     centres = {"ukmo": {"error": 0.4, "missing": 0}, "ecmwf": {}}
-    chaosbench_centres.generate(archive, {**shared, "centres": centres}, silent)
+    chaosbench_centres.generate(archive, {**shared, "centres": centres}, report_nothing)
     groups = {
         name: unpacked(archive / "chaosbench" / name, tmp_path / f"of-{name}") for name in centres
     }
@@ -306,14 +306,14 @@ class Day(NamedTuple):
 def real(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Day]]:
     """Scores of a control forecast and an ensemble at lead time 3, and the days by variable."""
     folder = tmp_path_factory.mktemp("real")
-    chaosbench.generate(folder / "raw", {**REAL, "years": YEARS, "days": 6}, silent)
+    chaosbench.generate(folder / "raw", {**REAL, "years": YEARS, "days": 6}, report_nothing)
     prepare_days(folder, [2, 121, 240], {"variables": {"z": [500], "t": [850]}}, days=6)
     past = [f"{year}-01-04" for year in YEARS[:2]]
     days = unpacked(folder / "raw", folder / "days")
     centre = {**REAL, "centre": "ecmwf", "starts": [START, START], "missing": 0}
     runs = []
     for name, more in (("one", {}), ("several", {"members": MEMBERS})):
-        chaosbench_centre.generate(folder / name, {**centre, **more}, silent)
+        chaosbench_centre.generate(folder / name, {**centre, **more}, report_nothing)
         runs.append(unpacked(folder / name, folder / f"{name}-unpacked")[START].isel(step=LEAD))
         job = reading_job(
             "centre_archive",
@@ -521,7 +521,7 @@ def test_probabilistic_climatology_has_a_member_for_each_training_year(
 
 
 def changed(root: Path, **options: Any) -> Path:
-    chaosbench_centre.generate(root, {**CENTRE, **options}, silent)
+    chaosbench_centre.generate(root, {**CENTRE, **options}, report_nothing)
     return root
 
 
@@ -681,7 +681,7 @@ def test_starts_that_are_named_are_stored_of_all_archives_that_have_them(
     kept = []
     for seed, lacks in ((2, "2022-01-01"), (1, "2022-01-04")):
         root = tmp_path / str(seed)
-        chaosbench_centre.generate(root, {**CENTRE, "seed": seed}, silent)
+        chaosbench_centre.generate(root, {**CENTRE, "seed": seed}, report_nothing)
         for keep in (1, ["2022-01-03"]):
             job = make("centre_archive", root, recipe={"keep": keep})
             run(job)
@@ -722,7 +722,7 @@ def learned(root: Path, data: Path, **changed: Any) -> Any:
     prepared = Prepared(data)
     raw = RawFiles(lock(root / "lock.json", root / "chaosbench"), [root / "chaosbench"])
     request = ForecastRequest(
-        prepared, prepared.clips("test"), HORIZON, 1, raw, root / "aside", silent
+        prepared, prepared.clips("test"), HORIZON, 1, raw, root / "aside", report_nothing
     )
     return learned_archive.open_source(request, gravity=9.81, **changed.get("options", {}))
 

@@ -6,7 +6,13 @@ import pytest
 from stp.core.errors import StpError
 from stp.metrics import frechet
 from stp.score import sample_size
-from stp.score.sample_size import between, extrapolate, resolution, why_no_line, within
+from stp.score.sample_size import (
+    distances_between,
+    distances_within,
+    extrapolate,
+    resolution,
+    why_no_line,
+)
 
 D = 6
 SHIFT, SCALE = 0.3, 1.2
@@ -22,7 +28,7 @@ def drawn(number: int, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 def test_subsets_of_one_set_are_apart_by_about_one_over_n() -> None:
     x, _ = drawn(0, 480)
-    found = within(x, [15, 60, 240], frechet.distance, tries=50)
+    found = distances_within(x, [15, 60, 240], frechet.distance, tries=50)
     assert [one.n for one in found] == [15, 60, 240] and {one.tries for one in found} == {50}
     small, middle, large = found
     assert small.mean > 3 * middle.mean > 9 * large.mean > 0
@@ -38,11 +44,11 @@ def test_subsets_share_no_sample() -> None:
         assert len(np.unique(np.concatenate([a, b]))) == 20
         return float(a.mean())
 
-    (found,) = within(numbers, [10], distance, tries=7, seed=3)
-    assert found == within(numbers, [10], distance, tries=7, seed=3)[0]
-    assert found.mean != within(numbers, [10], distance, tries=7, seed=4)[0].mean
+    (found,) = distances_within(numbers, [10], distance, tries=7, seed=3)
+    assert found == distances_within(numbers, [10], distance, tries=7, seed=3)[0]
+    assert found.mean != distances_within(numbers, [10], distance, tries=7, seed=4)[0].mean
     with pytest.raises(StpError, match="11 of 20"):
-        within(numbers, [11], distance)
+        distances_within(numbers, [11], distance)
 
 
 def test_at_infinite_n_the_distance_is_the_known_one() -> None:
@@ -78,7 +84,7 @@ def test_what_n_hides() -> None:
 
 def test_of_all_samples_there_is_one_subset() -> None:
     x, y = drawn(2, 40)
-    half, whole = between(x, y, [20, 40], frechet.distance, tries=3)
+    half, whole = distances_between(x, y, [20, 40], frechet.distance, tries=3)
     assert (half.tries, whole.tries) == (3, 1) and np.isnan(whole.deviation)
     assert whole.mean == pytest.approx(frechet.distance(x, y))
     assert sample_size.TRIES == 50

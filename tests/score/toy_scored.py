@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import zarr
 from conventions import defined
 
-from stp.core.job import Job, never
+from stp.core.job import Job, never_interrupted
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
 from stp.prepare.output import write_coordinate
 from stp.score.run import run
@@ -42,7 +42,7 @@ class Scored:
 
     def run(self, *conventions: str, out: str = "out", **changes: Any) -> Path:
         """Score; ``changes`` are recipe keys, sizes of blocks of the runtime, or `interrupted`."""
-        interrupted = changes.pop("interrupted", never)
+        interrupted = changes.pop("interrupted", never_interrupted)
         runtime = {key: changes.pop(key, None) for key in ("block_samples", "block_leads")}
         recipe = {
             "cell": CELL,

@@ -101,7 +101,7 @@ def test_models_are_chosen_equal_and_spread_as_the_paper_does() -> None:
     # The first wanted value takes no model that a later one needs more.
     assert selection.spread(np.array([0.0, 5, 6, 10]), 4).tolist() == [0, 1, 2, 3]
     rng = np.random.default_rng(0)
-    drawn = {values[n] for _ in range(40) for n in selection.near(values, 50, 2, 3, rng)}
+    drawn = {values[n] for _ in range(40) for n in selection.draw_near(values, 50, 2, 3, rng)}
     assert drawn == {48, 49, 50, 51, 52}
 
 

@@ -166,7 +166,7 @@ def test_people_and_frames_are_whole_numbers(tmp_path):
     here.frame[2] = 1.5
     with pytest.raises(StpError, match=r"row 3 .*1\.5"):
         check(here, "a.csv")
-    assert numbers.whole(np.array([1.0, -3.0]), Path("a"), "person").dtype == np.int64
+    assert numbers.to_whole_numbers(np.array([1.0, -3.0]), Path("a"), "person").dtype == np.int64
 
 
 def test_mixed_rates_are_refused():

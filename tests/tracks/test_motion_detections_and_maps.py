@@ -255,7 +255,7 @@ def test_the_released_simulated_scenarios(raw_mirror: Path, name, scenarios):
 def test_goals_far_from_all_detections_are_absurd():
     position, far = np.array([[0.0, 5.0], [10.0, 20.0]]), maps.FAR
     goals = [[5, 5], [-far, 5], [10 + far + 1, 20], [0, 5 - far - 1], [-0.8 * far, 20 + 0.8 * far]]
-    absurd = maps.absurd(np.array(goals, float), position)
+    absurd = maps.absurd_goals(np.array(goals, float), position)
     assert absurd.tolist() == [False, False, True, True, True]
 
 

@@ -84,9 +84,9 @@ def test_the_real_files_are_recognised(raw_mirror, name):
     path = raw_mirror / "atlas" / REAL[name]
     read = ewap.read if path.suffix == ".txt" else trajnetpp.read
     found = read(path, step=variants.KNOWN[name].variant.step, dt=0.4)
-    assert variants.of(found) == variants.KNOWN[name].variant
+    assert variants.variant_of(found) == variants.KNOWN[name].variant
     sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-    assert variants.version_title(variants.of(found), sha256) == name
+    assert variants.version_title(variants.variant_of(found), sha256) == name
     for other, known in variants.KNOWN.items():
         if other != name:
             with pytest.raises(StpError, match=f"which is {name[:5]}"):

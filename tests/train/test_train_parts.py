@@ -11,7 +11,7 @@ from moving_bar import job, recipe, simvp_recipe
 from stp.core.errors import StpError
 from stp.core.job import Interrupted
 from stp.data.prepared import Prepared
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 from stp.models.normalisation import Normalisation
 from stp.options.train import TrainOptions
 from stp.train import gradient_descent
@@ -27,7 +27,7 @@ def train(folder, data, what, callbacks=(), **runtime):
     """Run a training with callbacks of the test's own; gives the training."""
     prepared = Prepared(data)
     options = TrainOptions.from_recipe(what["train"])
-    with settle("cpu", 1, "float32") as compute:
+    with set_up_compute("cpu", 1, "float32") as compute:
         training = GradientDescent(
             job(folder, data, what, **runtime),
             options,

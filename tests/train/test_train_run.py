@@ -12,7 +12,7 @@ from stp.core.errors import StpError
 from stp.core.job import Interrupted
 from stp.data.prepared import Prepared
 from stp.models import cdna, savp
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 from stp.models.convlstm import Model
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
@@ -256,7 +256,7 @@ def shown_in_training(data, folder, name, monkeypatch, ranks=1, **runtime) -> to
             own.append(draw(*given))
             return own[-1]
 
-        with monkeypatch.context() as patch, settle("cpu", 1, "float32") as compute:
+        with monkeypatch.context() as patch, set_up_compute("cpu", 1, "float32") as compute:
             patch.setattr(savp if name == "savp" else cdna, "draw_true_inputs", note)
             patch.setattr(Ranks, "add_gradients", lambda self, _, loss, stop: (loss.item(), stop))
             patch.setattr(Ranks, "sum", lambda self, *values: list(values))
@@ -315,7 +315,10 @@ def test_a_batch_that_is_normalised_as_a_whole_is_not_shared_unless_its_norms_ar
     )
     prepared, one = Prepared(data), job(tmp_path, data, recipe())
     about = TrainOptions.from_recipe(recipe()["train"]), prepared, Normalisation.of(prepared.attrs)
-    with settle("cpu", 1, "float32") as compute, pytest.raises(StpError, match="BatchNorm3d"):
+    with (
+        set_up_compute("cpu", 1, "float32") as compute,
+        pytest.raises(StpError, match="BatchNorm3d"),
+    ):
         GradientDescent(one, *about, compute, Ranks(0, 2))
 
 
@@ -344,7 +347,7 @@ def test_the_first_of_two_processes_alone_stops_in_a_validation(tmp_path, data, 
     prepared = Prepared(data)
     one = replace(job(tmp_path, data, recipe()), interrupted=lambda: True)
     options, normalisation = TrainOptions.from_recipe({}), Normalisation.of(prepared.attrs)
-    with settle("cpu", 1, "float32") as compute:
+    with set_up_compute("cpu", 1, "float32") as compute:
         training = GradientDescent(
             one, options, prepared, normalisation, compute, Ranks(rank, size=2)
         )

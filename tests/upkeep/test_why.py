@@ -23,7 +23,7 @@ from stp.run.status import artefact_states
 from stp.upkeep.accept import accept, undo
 from stp.upkeep.differences import OlderArtefacts, changed_names
 from stp.upkeep.why import explain, explain_missing, select_artefacts
-from stp.upkeep.why_text import lines_of_groups, lines_of_one, tell
+from stp.upkeep.why_text import lines_of_groups, lines_of_one, print_reasons
 
 ROOT = Path(__file__).parents[2]
 
@@ -234,7 +234,7 @@ def test_what_is_there_but_not_as_it_should_be(plan):
 
 
 def test_reasons_are_told_apart_by_an_empty_line(plan, capsys):
-    tell(plan, ["convlstm"])
+    print_reasons(plan, ["convlstm"])
     said = capsys.readouterr().out.splitlines()
     assert said[0] and "" in said
 

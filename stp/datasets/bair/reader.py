@@ -21,7 +21,7 @@ from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Piece
-from stp.prepare.members import Member, find, where
+from stp.prepare.members import Member, find, member_location
 from stp.prepare.output import write_index
 from stp.prepare.pixels import read_inputs, require_numbers, write_pixels
 from stp.prepare.planned_counts import Lists, Planned
@@ -88,13 +88,13 @@ def trajectories_of(raw: RawFiles) -> list[Trajectory]:
         member = files[folder, first, last]
         if member.file.endswith(".zip"):
             raise StpError(
-                f"{where(raw, member)}: records cannot be read inside a zip archive",
+                f"{member_location(raw, member)}: records cannot be read inside a zip archive",
                 expected="the official tar archive, or its files",
                 remedy="unpack the zip archive",
             )
         size = None if member.inside is None else member.bytes
         path = raw.find(member.file)
-        located = records(path, where(raw, member), start=member.offset, size=size)
+        located = records(path, member_location(raw, member), start=member.offset, size=size)
         for number, record in enumerate(located):
             name = f"{folder}/traj_{first}_to_{last}/{number:03d}"
             trajectories.append(Trajectory(folder, name, member, record))
@@ -121,7 +121,7 @@ def run(job: Job) -> Extras:
     trajectories = trajectories_of(raw)
     folders = (t.folder for t in trajectories)
     require_numbers(options.trajectories, folders, "trajectories", "trajectories")
-    splits = deal([t.name for t in trajectories if t.folder == "train"], options)
+    splits = split_trajectories([t.name for t in trajectories if t.folder == "train"], options)
     pieces = [
         Piece(t.name, options.frames, (t, options, height, width), t.record.bytes)
         for t in trajectories
@@ -133,7 +133,7 @@ def run(job: Job) -> Extras:
     return {**write_index(job.out, clips), **written.extras}
 
 
-def deal(names: list[str], options: BairOptions) -> dict[str, str]:
+def split_trajectories(names: list[str], options: BairOptions) -> dict[str, str]:
     """Divide the trajectories of the training files into training and validation.
 
     The division is random, but depends only on the names of the trajectories.
@@ -188,7 +188,7 @@ def decode_trajectory(raw: RawFiles, task: tuple[Trajectory, BairOptions, int, i
         StpError: the record is damaged, or its number or size of frames differs from the options.
     """
     trajectory, options, height, width = task
-    name = f"{where(raw, trajectory.member)}: {trajectory.name}"
+    name = f"{member_location(raw, trajectory.member)}: {trajectory.name}"
     path = raw.find(trajectory.member.file)
     context, _ = sequence_example(read_record(path, trajectory.record, name), name)
     side = options.raw_size

@@ -105,7 +105,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
         frames = chosen.long_frames if i % 3 == 0 else chosen.frames
         if i % 20 == 7:  # a few are too short for any clip
             frames = min(frames, 8)
-        path_inside = _place(kind, i)
+        path_inside = _trajectory_folder(kind, i)
         files, views = trajectory(rng, chosen, frames)
         for name, content in files.items():
             if archive is not None:
@@ -160,7 +160,7 @@ def _pickled(value: Any) -> bytes:
     return pickle.dumps(value, protocol=4)
 
 
-def _place(kind: str, i: int) -> str:
+def _trajectory_folder(kind: str, i: int) -> str:
     """The folder of a trajectory, from the institution on."""
     institution, scene, task = "berkeley", KNOWN[i % len(KNOWN)], TASKS[i % len(TASKS)]
     if kind in ("new_scene_original_task", "new_scene_new_task"):

@@ -24,7 +24,7 @@ from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.datasets.caltech.norpix import Frame, find_frames, read_header, read_jpeg
 from stp.prepare.driving import Drive, Size, check_times, cut_windows, require_crop, write_drives
-from stp.prepare.members import Member, find, where
+from stp.prepare.members import Member, find, member_location
 from stp.prepare.output import write_index
 from stp.prepare.pictures import decode_picture, resize_and_crop
 from stp.prepare.pixels import read_inputs
@@ -83,7 +83,7 @@ def run(job: Job) -> Extras:
     recordings = []
     for (folder, video), member in videos.items():
         frames = read_frames(raw, member)
-        drive = _drive(f"{folder}/{video}", frames, options, where(raw, member))
+        drive = _drive(f"{folder}/{video}", frames, options, member_location(raw, member))
         kept = frames[EVERY - 1 :: EVERY]
         tasks = [(member, frame) for frame in kept]
         recordings.append((drive, tasks, [frame.bytes for frame in kept]))
@@ -121,7 +121,7 @@ def read_frames(raw: RawFiles, member: Member) -> list[Frame]:
     Raises:
         StpError: the video is damaged.
     """
-    name = where(raw, member)
+    name = member_location(raw, member)
     with _open_video(raw, member) as file:
         return find_frames(file, name, read_header(file, name))
 
@@ -144,7 +144,7 @@ def decode_frames(
         StpError: a picture is damaged, or its size differs from the header.
     """
     member = tasks[0][0]
-    name = where(raw, member)
+    name = member_location(raw, member)
     decoded = []
     with _open_video(raw, member) as file:
         header = read_header(file, name)
@@ -194,4 +194,4 @@ def _open_video(raw: RawFiles, member: Member) -> Iterator[BinaryIO]:
             with tarfile.open(path, "r:") as archive:
                 yield cast(BinaryIO, archive.extractfile(member.inside))
     except (OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, tarfile.TarError) as error:
-        raise RawFileError(where(raw, member), f"cannot be read ({error})") from error
+        raise RawFileError(member_location(raw, member), f"cannot be read ({error})") from error

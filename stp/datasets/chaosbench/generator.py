@@ -186,7 +186,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
     write_stream(out / "chaosbench/era5", groups(), chosen.part_mb)
     if chosen.land:
-        write_stream(out / "chaosbench/lra5", _land(chosen, states, days), chosen.part_mb)
+        write_stream(out / "chaosbench/lra5", _land_groups(chosen, states, days), chosen.part_mb)
     if chosen.ocean:
         write_stream(out / "chaosbench/oras5", _ocean(chosen, days), chosen.part_mb)
     if chosen.store:
@@ -233,7 +233,7 @@ def _write_store(path: Path, chosen: DaysOptions, states: np.ndarray, days: np.n
         array.attrs["_ARRAY_DIMENSIONS"] = list(axes)
 
 
-def _land(chosen: DaysOptions, states: np.ndarray, days: np.ndarray) -> Iterator[Group]:
+def _land_groups(chosen: DaysOptions, states: np.ndarray, days: np.ndarray) -> Iterator[Group]:
     """Yield ERA5-Land of the same days, in another order."""
     atmosphere = chosen.atmosphere
     for n in np.random.default_rng([chosen.seed, 2]).permutation(len(days)).tolist():

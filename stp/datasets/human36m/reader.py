@@ -26,7 +26,7 @@ from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Piece
-from stp.prepare.members import Member, find, read, where
+from stp.prepare.members import Member, find, member_location, read
 from stp.prepare.output import SPLITS, Clip, write_index
 from stp.prepare.pictures import decode_picture
 from stp.prepare.pixels import read_inputs, write_pixels
@@ -229,6 +229,6 @@ def decode_pictures(raw: RawFiles, task: tuple[list[Member], int, int]) -> np.nd
     members, height, width = task
     frames = np.empty((len(members), 3, height, width), np.uint8)
     for frame, member in zip(frames, members, strict=True):
-        picture = decode_picture(read(raw, member), where(raw, member), "RGB")
+        picture = decode_picture(read(raw, member), member_location(raw, member), "RGB")
         frame[:] = bilinear(np.moveaxis(picture, -1, 0), height, width)
     return frames

@@ -38,7 +38,7 @@ from stp.prepare.driving import (
     require_crop,
     write_drives,
 )
-from stp.prepare.members import Member, find, read, where
+from stp.prepare.members import Member, find, member_location, read
 from stp.prepare.output import SPLITS, Clip, write_index
 from stp.prepare.pictures import read_pictures, resize_and_crop
 from stp.prepare.pixels import read_inputs
@@ -233,10 +233,12 @@ def _raw_drives(
         if drive.name not in stamps:
             raise RawFileError(drive.name, "image_02/timestamps.txt is missing")
         member = stamps[drive.name]
-        times = read_timestamps(read(raw, member).decode("ascii", "replace"), where(raw, member))
+        times = read_timestamps(
+            read(raw, member).decode("ascii", "replace"), member_location(raw, member)
+        )
         if len(times) != drive.length:
             raise RawFileError(
-                where(raw, member),
+                member_location(raw, member),
                 f"{len(times)} times",
                 expected=f"{drive.length}, one for each frame",
             )

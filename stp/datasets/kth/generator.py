@@ -205,7 +205,7 @@ def render(
             if action == "boxing":
                 limbs = _boxing(height, angle, who)
             else:
-                limbs = _front(action, height, angle, who)
+                limbs = _front_limbs(action, height, angle, who)
         limbs[:, [0, 2]] = x + facing * limbs[:, [0, 2]]
         # the lowest point of the figure stands on the ground
         limbs[:, [1, 3]] += ground - (limbs[:, [1, 3]] + limbs[:, 4:5]).max()
@@ -273,7 +273,7 @@ def _profile(
     return np.array(limbs, float)
 
 
-def _front(action: str, height: float, angle: float, who: _Person) -> np.ndarray:
+def _front_limbs(action: str, height: float, angle: float, who: _Person) -> np.ndarray:
     """A figure that waves or claps, seen from the front; limbs as in ``_profile``."""
     opening = 0.5 - 0.5 * np.cos(angle)
     limbs = [

@@ -19,7 +19,7 @@ from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.data.windows import starts_from_the_end
 from stp.prepare.frames import Decoded, Piece
-from stp.prepare.members import Member, find, read, where
+from stp.prepare.members import Member, find, member_location, read
 from stp.prepare.output import SPLITS, Clip, write_index
 from stp.prepare.pixels import read_inputs, write_pixels
 from stp.prepare.planned_counts import Lists, Planned
@@ -122,7 +122,9 @@ def read_sequences(text: str, name: str = SEQUENCES) -> dict[str, list[tuple[int
     return sequences
 
 
-def deal(sequences: Mapping[str, list[tuple[int, int]]], splits: Mapping[str, Any]) -> list[Part]:
+def assign_splits(
+    sequences: Mapping[str, list[tuple[int, int]]], splits: Mapping[str, Any]
+) -> list[Part]:
     """Assign the annotated frames of videos to splits, in alphabetical order of the videos.
 
     Args:
@@ -153,7 +155,7 @@ def cut_windows(
     The frames of the parts are stored one after the other.
 
     Args:
-        parts: parts from `deal`.
+        parts: parts from `assign_splits`.
         options: the strides.
         span: number of frames in a window.
         lengths: actual number of frames by video, if known: the annotation of some goes beyond the
@@ -198,7 +200,7 @@ def run(job: Job) -> Extras:
             expected=f"every video of {SEQUENCES}, below kth/<action>/ or in kth/<action>.zip",
             remedy="fetch all six archives, or set require_all to false for a sample",
         )
-    parts = deal({v: r for v, r in annotated.items() if v in videos}, options.splits)
+    parts = assign_splits({v: r for v, r in annotated.items() if v in videos}, options.splits)
 
     pieces = [
         Piece(
@@ -239,7 +241,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     text = raw.find(SEQUENCES).read_text(encoding="utf-8", errors="replace")
     annotated = {video: ranges for video, ranges in read_sequences(text).items() if ranges}
     span = options.span or recipe["context"] + recipe["horizon"]
-    return Planned(cut_windows(deal(annotated, options.splits), options, span))
+    return Planned(cut_windows(assign_splits(annotated, options.splits), options, span))
 
 
 def decode_part(raw: RawFiles, task: tuple[Member, Part, int, int]) -> Decoded:
@@ -256,7 +258,7 @@ def decode_part(raw: RawFiles, task: tuple[Member, Part, int, int]) -> Decoded:
         StpError: the video is damaged, or ends before the part begins.
     """
     member, part, height, width = task
-    decoded = decode_grey(io.BytesIO(read(raw, member)), where(raw, member))
+    decoded = decode_grey(io.BytesIO(read(raw, member)), member_location(raw, member))
     at = np.array(part.numbers) - 1
     exists = at < len(decoded)
     if not exists.any():

@@ -28,7 +28,7 @@ from stp.core.json_files import read_json
 from stp.core.options import build, require
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Piece
-from stp.prepare.members import Member, find, read, where
+from stp.prepare.members import Member, find, member_location, read
 from stp.prepare.output import SPLITS, write_index
 from stp.prepare.pictures import decode_picture
 from stp.prepare.pixels import read_inputs, write_pixels
@@ -36,7 +36,7 @@ from stp.prepare.planned_counts import Lists, Planned
 from stp.prepare.random_order import number_by_name
 from stp.prepare.resize import bilinear
 from stp.prepare.trajectories import RANDOM_WINDOWS, clip_of, clips_of
-from stp.prepare.video import open_film, upright, video_stream
+from stp.prepare.video import apply_orientation, open_film, video_stream
 
 LISTS = {
     "val": "predbench_annotations/robonet/robonet_val.json",
@@ -198,7 +198,7 @@ def trajectory_of(raw: RawFiles, name: str, member: Member, split: str) -> Traje
             raise ValueError(f"n_cams is {cameras}")
         camera = 0 if split == "train" else number_by_name(name) % cameras
         group = env[f"cam{camera}_video"]
-        encoding = _text(env.attrs, "cam_encoding")
+        encoding = _read_text(env.attrs, "cam_encoding")
         if encoding == "mp4":
             frames = int(group["frames"].attrs["T"])
             first = env["cam0_video/frames"].attrs
@@ -207,7 +207,7 @@ def trajectory_of(raw: RawFiles, name: str, member: Member, split: str) -> Traje
             first = env["cam0_video/frame0"].attrs
         else:
             raise ValueError(f"cam_encoding is {encoding!r} instead of mp4 or jpg")
-        order = _text(first, "image_format")
+        order = _read_text(first, "image_format")
         if order not in ("RGB", "BGR"):
             raise ValueError(f"image_format is {order!r} instead of RGB or BGR")
         if not 1 <= frames <= MOST_FRAMES:
@@ -228,7 +228,7 @@ def decode_trajectory(raw: RawFiles, task: tuple[Trajectory, int, int]) -> np.nd
         StpError: the file or the video in it is damaged, or the video has fewer frames than stated.
     """
     t, height, width = task
-    name = f"{where(raw, t.member)}: cam{t.camera}_video"
+    name = f"{member_location(raw, t.member)}: cam{t.camera}_video"
 
     def read_bytes(file: h5py.File) -> list[bytes]:
         group = file[f"env/cam{t.camera}_video"]
@@ -269,7 +269,9 @@ def _decode_video(content: bytes, name: str, frames: int) -> Iterator[np.ndarray
             for frame in container.decode(stream):
                 if number == frames:
                     return
-                yield upright(frame, converter.reformat(frame, format="rgb24").to_ndarray())
+                yield apply_orientation(
+                    frame, converter.reformat(frame, format="rgb24").to_ndarray()
+                )
                 number += 1
     # For damaged videos PyAV raises its own errors, but others as well: a stream without a codec
     # has no width (AttributeError).
@@ -293,7 +295,7 @@ def _read_hdf5(raw: RawFiles, member: Member, extract: Callable[[h5py.File], T])
     # TypeError, AttributeError, UnicodeDecodeError, MemoryError ...
     except Exception as error:
         raise RawFileError(
-            where(raw, member),
+            member_location(raw, member),
             f"cannot be read ({error or type(error).__name__})",
             expected="a trajectory of RoboNet: env with n_cams, cam_encoding and cam<k>_video",
         ) from error
@@ -322,7 +324,7 @@ def _check_heaps(content: bytes) -> None:
         at = content.find(_HEAP, at + 16)
 
 
-def _text(attrs: h5py.AttributeManager, key: str) -> str:
+def _read_text(attrs: h5py.AttributeManager, key: str) -> str:
     # HDF5 may crash when it reads a value of a type that damage has made up.
     kind = attrs.get_id(key).get_type()
     if not isinstance(kind, h5py.h5t.TypeStringID) or kind.get_cset() > h5py.h5t.CSET_UTF8:

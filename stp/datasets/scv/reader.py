@@ -20,7 +20,7 @@ from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Piece
-from stp.prepare.members import find, where
+from stp.prepare.members import find, member_location
 from stp.prepare.output import Clip, write_index
 from stp.prepare.pictures import decode_picture
 from stp.prepare.pixels import read_inputs, require_numbers, write_pixels
@@ -115,7 +115,7 @@ def find_videos(raw: RawFiles, options: ScvOptions) -> list[Video]:
         if len(totals) != 1:
             raise RawFileError(sets[0], f"{word} files of {len(totals)} different divisions")
         for shard, member in sorted(shards.items()):
-            name = where(raw, member)
+            name = member_location(raw, member)
             if member.inside is not None:
                 raise StpError(
                     f"{name}: records are not read inside an archive",

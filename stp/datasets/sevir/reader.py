@@ -90,10 +90,10 @@ def read_catalog(path: Path) -> pd.DataFrame:
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (OSError, ValueError, pd.errors.ParserError) as error:
-        raise _bad(path, f"cannot be read as a table ({error})") from error
+        raise _catalog_error(path, f"cannot be read as a table ({error})") from error
     missing = [name for name in COLUMNS if name not in table.columns]
     if missing:
-        raise _bad(path, f"no column {', '.join(missing)}")
+        raise _catalog_error(path, f"no column {', '.join(missing)}")
     table = table.loc[table["img_type"] == TYPE, list(COLUMNS)]
     for name in NUMBERS:
         numbers = pd.to_numeric(table[name], errors="coerce")
@@ -104,11 +104,13 @@ def read_catalog(path: Path) -> pd.DataFrame:
     unreadable = table[["time_utc", "file_index", "height_m", "width_m"]].isna()
     if unreadable.to_numpy().any():
         row, column = np.argwhere(unreadable.to_numpy())[0]
-        raise _bad(path, f"event {table['id'].iloc[row]} has no {unreadable.columns[column]}")
+        raise _catalog_error(
+            path, f"event {table['id'].iloc[row]} has no {unreadable.columns[column]}"
+        )
     table = table[table["pct_missing"] == 0]
     table = table[~table["id"].duplicated(keep=False)]
     if table.empty:
-        raise _bad(path, f"no event with {TYPE} that can be used")
+        raise _catalog_error(path, f"no event with {TYPE} that can be used")
     # The bound itself belongs to the split before, as in Earthformer's loader.
     later = sum((table["time_utc"] > bound).astype(int) for bound in BOUNDS)
     table["split"] = np.array(SPLITS)[later]
@@ -317,5 +319,5 @@ def _describe(group: zarr.Group, events: list[Event], catalog: pd.DataFrame) -> 
     )
 
 
-def _bad(path: Path, problem: str) -> StpError:
+def _catalog_error(path: Path, problem: str) -> StpError:
     return RawFileError(path, problem, expected="SEVIR's CATALOG.csv")

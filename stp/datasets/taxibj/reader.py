@@ -190,7 +190,7 @@ def find_stretches(raw: RawFiles | Lists, options: TaxiBJOptions) -> list[Stretc
                 expected="files of different periods, in the order of their names",
             )
         last, before = int(slots[-1]), name
-        stretches += [Stretch(name, *rows) for rows in unbroken(slots, options.complete_days)]
+        stretches += [Stretch(name, *rows) for rows in find_series(slots, options.complete_days)]
     return stretches
 
 
@@ -205,9 +205,9 @@ def read_dates(path: Path) -> np.ndarray:
     expected = "text yyyymmddSS, SS being the half hour of the day, 01..48"
     slots = np.empty(len(dates), np.int64)
     for i, date in enumerate(dates.tolist()):
-        slot = _slot(_text(date))
+        slot = _slot(_decode_date(date))
         if slot is None:
-            raise RawFileError(path, f"date {i} is {_text(date)[:20]!r}", expected=expected)
+            raise RawFileError(path, f"date {i} is {_decode_date(date)[:20]!r}", expected=expected)
         slots[i] = slot
     if not len(slots):
         raise RawFileError(path, "there are no dates in it", expected=expected)
@@ -217,12 +217,12 @@ def read_dates(path: Path) -> np.ndarray:
         how = "again" if slots[i] == slots[i + 1] else "earlier"
         raise RawFileError(
             path,
-            f"date {i + 1} is {_text(dates[i + 1])}, {how} after {_text(dates[i])}",
+            f"date {i + 1} is {_decode_date(dates[i + 1])}, {how} after {_decode_date(dates[i])}",
         )
     return slots
 
 
-def _text(date: Any) -> str:
+def _decode_date(date: Any) -> str:
     return date.decode("ascii", "replace") if isinstance(date, bytes) else str(date)
 
 
@@ -237,7 +237,7 @@ def _slot(text: str) -> int | None:
     return (day - EPOCH).days * SLOTS + int(match[4]) - 1
 
 
-def unbroken(slots: np.ndarray, complete_days: bool) -> Iterator[tuple[int, int, int]]:
+def find_series(slots: np.ndarray, complete_days: bool) -> Iterator[tuple[int, int, int]]:
     """Find the stretches of consecutive half hours in a file.
 
     Args:

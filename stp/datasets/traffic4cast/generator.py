@@ -85,7 +85,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
         StpError: an option is unknown or out of range.
     """
     chosen = build(Traffic4CastOptions, options, "generator options")
-    lists = _deal(chosen)
+    lists = _assign_days(chosen)
     (out / "predbench_annotations/traffic4cast2021").mkdir(parents=True)
     total, done = sum(chosen.days.values()), 0
     maps: dict[str, Roads] = {}
@@ -108,7 +108,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
         path.write_text(text, encoding="ascii")
 
 
-def _deal(chosen: Traffic4CastOptions) -> dict[str, list[tuple[str, datetime.date]]]:
+def _assign_days(chosen: Traffic4CastOptions) -> dict[str, list[tuple[str, datetime.date]]]:
     """Assign days of cities to splits at random, as in PredBench's lists."""
     rng = np.random.default_rng([chosen.seed, 1000])
     count = sum(n for split, n in chosen.days.items() if split != "moscow")

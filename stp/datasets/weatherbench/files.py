@@ -104,10 +104,10 @@ def read_frames(raw: RawFiles, field: RawField, at: Sequence[int]) -> np.ndarray
     """
     path = raw.find(field.file)
     values, _ = open_checked(path, field)
-    return take(path, values.isel(time=list(at)), field)
+    return load_field(path, values.isel(time=list(at)), field)
 
 
-def take(path: Path, values: xr.DataArray, field: RawField) -> np.ndarray:
+def load_field(path: Path, values: xr.DataArray, field: RawField) -> np.ndarray:
     """Read an opened variable, float32 (time, level, lat, lon), levels in the order of the field.
 
     Raises:

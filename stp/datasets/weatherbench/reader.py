@@ -23,11 +23,11 @@ from stp.datasets.weatherbench.files import (
     Axes,
     RawField,
     find_hours,
+    load_field,
     open_checked,
     read_frames,
     require_global_grid,
     stamp,
-    take,
 )
 from stp.prepare.climatology import HOURS, Means, write_climatology
 from stp.prepare.frames import Piece, write_frames
@@ -424,7 +424,7 @@ def decode_member(raw: RawFiles, task: tuple[list[RawField], int]) -> np.ndarray
     for each in fields:
         path = raw.find(each.file)
         values, _ = open_checked(path, each, ensemble=True)
-        parts.append(take(path, values.isel(number=member), each))
+        parts.append(load_field(path, values.isel(number=member), each))
     return np.concatenate(parts, axis=1)
 
 

@@ -11,7 +11,7 @@ import torch
 from stp.metrics.networks import i3d
 from stp.metrics.networks.state import State, read_verified
 from stp.metrics.perceptual import Embed, Weights
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 
 LAYERS = ("logits", "pooled")
 """Layers: logits of the actions; and the 1,024 values from which they are computed (``avg_pool``),
@@ -37,11 +37,11 @@ def embed(weights: Weights, layer: str) -> Embed:
         StpError: the file differs from its declared checksums, or does not contain weights of I3D.
     """
     state, _ = read_verified(weights.path, weights.declared)
-    with settle(weights.device, weights.threads, "float32") as compute:
+    with set_up_compute(weights.device, weights.threads, "float32") as compute:
         looking = embed_with(state, str(compute.device), layer)
 
     def features(clips: np.ndarray) -> np.ndarray:
-        with settle(weights.device, weights.threads, "float32"):
+        with set_up_compute(weights.device, weights.threads, "float32"):
             return looking(clips)
 
     return features

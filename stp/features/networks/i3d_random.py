@@ -12,7 +12,7 @@ from torch import nn
 from stp.metrics.networks import i3d
 from stp.metrics.networks.random_weights import draw
 from stp.metrics.perceptual import Embed
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 
 LAYERS = ("logits", "pooled")
 SHORTEST = i3d.SHORTEST
@@ -39,7 +39,7 @@ def embed_random(seed: int, layer: str, device: str = "auto", threads: int = 1) 
 
     def features(clips: np.ndarray) -> np.ndarray:
         batch = max(1, BATCH_FRAMES // clips.shape[1])
-        with settle(device, threads, "float32") as compute, torch.inference_mode():
+        with set_up_compute(device, threads, "float32") as compute, torch.inference_mode():
             on_device = network.to(compute.device)
             parts = [
                 on_device(_to_inputs(clips[start : start + batch]).to(compute.device), layer)

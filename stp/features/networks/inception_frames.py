@@ -15,7 +15,7 @@ from stp.metrics.networks.i3d import resize
 from stp.metrics.networks.inception import SIZE, Inception, read_inception
 from stp.metrics.networks.state import read_verified
 from stp.metrics.perceptual import Embed, Weights
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 
 __all__ = ["LAYERS", "SHORTEST", "embed"]
 
@@ -42,7 +42,10 @@ def embed(weights: Weights, layer: str) -> Embed:
     network = read_inception(state)
 
     def features(clips: np.ndarray) -> np.ndarray:
-        with settle(weights.device, weights.threads, "float32") as compute, torch.inference_mode():
+        with (
+            set_up_compute(weights.device, weights.threads, "float32") as compute,
+            torch.inference_mode(),
+        ):
             on_device = network.to(compute.device)
             parts = [
                 over_time(_of_frames(on_device, clip, compute.device), layer) for clip in clips

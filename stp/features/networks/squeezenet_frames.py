@@ -18,7 +18,7 @@ from stp.metrics.networks.random_weights import draw
 from stp.metrics.networks.state import read_verified
 from stp.metrics.networks.trunks import DEVIATION, MEAN, Trunk, read_trunk
 from stp.metrics.perceptual import Embed, Weights
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 
 LAYERS = ("means", "differences", "signed_differences")
 SHORTEST = 2
@@ -76,7 +76,7 @@ def embed_with(network: Trunk, layer: str, device: str, threads: int) -> Embed:
     """
 
     def features(clips: np.ndarray) -> np.ndarray:
-        with settle(device, threads, "float32") as compute, torch.inference_mode():
+        with set_up_compute(device, threads, "float32") as compute, torch.inference_mode():
             on_device = network.to(compute.device)
             parts = [_of_frames(on_device, clip, compute.device) for clip in clips]
         return np.stack([over_time(part, layer) for part in parts])

@@ -12,7 +12,7 @@ from stp.metrics.networks.state import read_verified
 from stp.metrics.networks.trunks import DEVIATION, MEAN
 from stp.metrics.networks.videomae import FRAMES, SIZE, read_videomae
 from stp.metrics.perceptual import Embed, Weights
-from stp.models.compute import settle
+from stp.models.compute import set_up_compute
 
 LAYERS = ("pooled",)
 """Layers: the normalised mean of all tokens."""
@@ -40,7 +40,10 @@ def embed(weights: Weights, layer: str) -> Embed:
     network = read_videomae(state)
 
     def features(clips: np.ndarray) -> np.ndarray:
-        with settle(weights.device, weights.threads, "float32") as compute, torch.inference_mode():
+        with (
+            set_up_compute(weights.device, weights.threads, "float32") as compute,
+            torch.inference_mode(),
+        ):
             on_device = network.to(compute.device)
             batch = BATCH.get(compute.device.type, BATCH["cpu"])
             parts = [

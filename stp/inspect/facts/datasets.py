@@ -84,7 +84,7 @@ def facts(plan: Plan, source: FactSource) -> Facts:
         differing = {}
         for size_name, size in options.sizes.items():
             ours, printed = (
-                _ours(protocol, name, size),
+                _own_value(protocol, name, size),
                 _format_lengths(row[key] for key in size.printed),
             )
             sizes |= {size_name: ours, f"{size_name} published": printed}
@@ -148,7 +148,7 @@ def _splits(
         )
 
 
-def _ours(protocol: Config, name: str, size: Size) -> str:
+def _own_value(protocol: Config, name: str, size: Size) -> str:
     if not size.dimension:
         return _format_lengths(getattr(protocol.datasets[name], size.ours))
     dimensions = protocol.scale.dimensions

@@ -35,19 +35,19 @@ def _series(numbers: Iterable[int]) -> str:
     return ", ".join(map(str, dict.fromkeys(numbers)))
 
 
-def _of(network: nn.Module, kind: type[Kind], part: str = "") -> list[Kind]:
+def _find_modules(network: nn.Module, kind: type[Kind], part: str = "") -> list[Kind]:
     return [m for m in network.get_submodule(part).modules() if isinstance(m, kind)]
 
 
 def _kernel(network: nn.Module, kind: type[nn.Conv2d | nn.ConvTranspose2d], part: str) -> str:
-    sizes = {m.kernel_size for m in _of(network, kind, part)}
+    sizes = {m.kernel_size for m in _find_modules(network, kind, part)}
     return " or ".join(" x ".join(map(str, size)) for size in sorted(sizes))
 
 
 def _activation(network: nn.Module) -> str:
     names = {
         f"LeakyReLU({m.negative_slope:g})" if isinstance(m, nn.LeakyReLU) else type(m).__name__
-        for m in _of(network, nn.Module)
+        for m in _find_modules(network, nn.Module)
         if isinstance(m, nn.LeakyReLU | nn.ReLU | nn.GELU | nn.Sigmoid)
     }
     return ", ".join(sorted(names))
@@ -60,7 +60,7 @@ def _pooling(_: nn.Module) -> str:
 
 
 def _spectral(network: nn.Module) -> str:
-    layers = _of(network, SpectralConvolution)
+    layers = _find_modules(network, SpectralConvolution)
     return _series((layers[0].low.shape[0], *(layer.low.shape[1] for layer in layers)))
 
 
@@ -72,22 +72,26 @@ def _local(network: nn.Module) -> str:
 
 def _backbone(network: nn.Module) -> str:
     # Three convolutions in each block, one before, and the layer that a classifier has behind.
-    return f"ResNet-{3 * len(_of(network, Bottleneck)) + 2}"
+    return f"ResNet-{3 * len(_find_modules(network, Bottleneck)) + 2}"
 
 
 OF_NETWORK: dict[str, Callable[[nn.Module], str]] = {
-    "channels": lambda n: _series(m.out_channels for m in _of(n, nn.Conv2d, "encoder")),
+    "channels": lambda n: _series(m.out_channels for m in _find_modules(n, nn.Conv2d, "encoder")),
     "encoder_kernel": lambda n: _kernel(n, nn.Conv2d, "encoder"),
     "decoder_kernel": lambda n: _kernel(n, nn.ConvTranspose2d, ""),
     "pooling": _pooling,
-    "batch_norm": lambda n: str(bool(_of(n, nn.BatchNorm2d))),
+    "batch_norm": lambda n: str(bool(_find_modules(n, nn.BatchNorm2d))),
     "backbone": _backbone,
-    "decoder_channels": lambda n: _series(m.out_channels for m in _of(n, nn.ConvTranspose2d)),
+    "decoder_channels": lambda n: _series(
+        m.out_channels for m in _find_modules(n, nn.ConvTranspose2d)
+    ),
     "decoder_activation": lambda n: _activation(n.get_submodule("decoder")),
     "activation": _activation,
     "local_channels": _local,
     "spectral_channels": _spectral,
-    "fourier_modes": lambda n: ", ".join(map(str, _of(n, SpectralConvolution)[0].low.shape[2:4])),
+    "fourier_modes": lambda n: ", ".join(
+        map(str, _find_modules(n, SpectralConvolution)[0].low.shape[2:4])
+    ),
     "parameters": lambda n: f"{sum(weights.numel() for weights in n.parameters()):,}",
 }
 """Functions that read a hyperparameter, by its name after ``network.`` in suites."""

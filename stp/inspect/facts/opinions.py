@@ -45,7 +45,7 @@ def facts(plan: Plan, source: FactSource) -> Facts:
         dataset = config.datasets[name]
         origin = dataset.releases[dataset.release].source
         unofficial |= {origin} - {"official"}
-        numbers, remarks = _numbers(plan, name)
+        numbers, remarks = _collect_numbers(plan, name)
         notes += [f"{dataset.title}: {remark}" for remark in remarks]
         about = dataset.title, origin, config.scale.scale
         rows += [_fact(number, about, origin == "official") for number in numbers]
@@ -54,7 +54,7 @@ def facts(plan: Plan, source: FactSource) -> Facts:
     return Facts(COLUMNS, rows, tuple(notes), warnings, (opinions.LEGEND,))
 
 
-def _numbers(plan: Plan, name: str) -> tuple[list[Number], list[str]]:
+def _collect_numbers(plan: Plan, name: str) -> tuple[list[Number], list[str]]:
     folder = prepared_folder(plan, name)
     counted = require_receipt(folder).extras
     videos = open_database(folder, 0).table.to_pylist()

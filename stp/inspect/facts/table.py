@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from stp.core import named_modules
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError, suggest_name
 from stp.inspect.facts.fact import Fact, Facts
 from stp.page.commands import table_command
 from stp.page.digits import digits
 from stp.page.files import write_all
-from stp.page.formats import texts
+from stp.page.formats import render_grid
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
 from stp.plan.cells import Plan
@@ -70,7 +70,7 @@ def read(plan: Plan, table: str) -> Facts:
         raise StpError(
             f"{suite.title} has no table of printed facts {table!r}",
             expected=f"one of {', '.join(sources) or 'none'}",
-            remedy=nearest(table, sources),
+            remedy=suggest_name(table, sources),
         )
     source = importlib.import_module(f"stp.inspect.facts.{sources[table].source}")
     compared: Facts = source.facts(plan, sources[table])
@@ -95,7 +95,7 @@ def write(plan: Plan, out: Path) -> Facts:
     compared = read(plan, out.stem)
     lines = [[fact.values[column] for column in compared.columns] for fact in compared.rows]
     page = as_grid(compared, plan, out.stem)
-    write_all({out: csv_text([compared.columns, *lines]), **texts(page, out.parent)})
+    write_all({out: csv_text([compared.columns, *lines]), **render_grid(page, out.parent)})
     return compared
 
 
@@ -153,7 +153,7 @@ def differences(tables: Mapping[str, Facts], suite: Suite) -> list[list[str]]:
             which = ", ".join(str(fact.values[column]) for column in key)
             for column, printed in fact.differences.items():
                 why = fact.why.get(column) or UNEXPLAINED
-                rows.append([name, which, column, _text(fact.values[column]), printed, why])
+                rows.append([name, which, column, _format_value(fact.values[column]), printed, why])
     return sorted(rows, key=lambda row: row[-1] != UNEXPLAINED)
 
 
@@ -227,7 +227,7 @@ def _group_by_columns(
 
 
 def _item(fact: Fact, column: str) -> str | Item:
-    text = _text(fact.values[column])
+    text = _format_value(fact.values[column])
     if column in fact.scaled:
         text = f"{text} [{fact.scaled[column]}]"
     if column in fact.differences:
@@ -235,7 +235,7 @@ def _item(fact: Fact, column: str) -> str | Item:
     return Item(text, aside=fact.beside[column]) if column in fact.beside else text
 
 
-def _text(value: object) -> str:
+def _format_value(value: object) -> str:
     if value in ("", None):
         return "–"
     if isinstance(value, int):

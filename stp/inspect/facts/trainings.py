@@ -207,10 +207,12 @@ def trainings(config: Config, source: FactSource) -> list[Training]:
                 row,
                 protocol.models[model].title,
                 protocol.datasets[dataset].title,
-                ours(as_json(Recipes(protocol).train(model, dataset, None)), names, options),
+                own_settings(
+                    as_json(Recipes(protocol).train(model, dataset, None)), names, options
+                ),
                 published,
                 released,
-                ours(as_json(Recipes(config).train(model, dataset, None)), names, options)
+                own_settings(as_json(Recipes(config).train(model, dataset, None)), names, options)
                 if (model, dataset) in trained
                 else None,
             )
@@ -252,18 +254,18 @@ def _read_printed_settings(
         released = {name: row[setting.released] for name, setting in settings.items()}
         for name, setting in settings.items():
             if not setting.terms:
-                released[name] = _text(released[name], setting.words)
+                released[name] = _format_value(released[name], setting.words)
         yield row, published, released
 
 
 def _printed_text(setting: Setting, row: Mapping[str, str]) -> str:
     if not setting.terms:
-        return _text(row[setting.published], setting.words)
+        return _format_value(row[setting.published], setting.words)
     names = row[setting.published].split("+")[1:]
     return _loss(dict.fromkeys(names, float(row[setting.weight] or 1)))
 
 
-def ours(recipe: Json, names: list[str], options: TrainingOptions) -> dict[str, str]:
+def own_settings(recipe: Json, names: list[str], options: TrainingOptions) -> dict[str, str]:
     """Look up our hyperparameters of a training run, to compare them with printed ones.
 
     Args:
@@ -297,7 +299,7 @@ def _of_recipe(recipe: Json, setting: Setting) -> str:
         options = recipe["options"]
         weights = {term: float(options.get(key, 0)) for key, term in setting.terms.items()}
         return str(value) if value else _loss({term: w for term, w in weights.items() if w})
-    return _text(value, setting.words)
+    return _format_value(value, setting.words)
 
 
 def _schedule_text(train: Json) -> str:
@@ -313,7 +315,7 @@ def _loss(weights: Mapping[str, float]) -> str:
     return " + ".join(["L2", *terms])
 
 
-def _text(value: Any, words: Mapping[str, str]) -> str:
+def _format_value(value: Any, words: Mapping[str, str]) -> str:
     """Format a value uniformly, such as ``1e-05`` or ``500000``; an unset value becomes none."""
     if isinstance(value, dict):
         value = next(iter(value))

@@ -50,7 +50,7 @@ class Unit(nn.Module):
         return F.relu(self.bn(self.conv(x)), inplace=True)
 
 
-def _shrinking(channels: int, out: int) -> Unit:
+def _strided_unit(channels: int, out: int) -> Unit:
     return Unit(channels, out, (3, 3), 2, padded=False)
 
 
@@ -85,9 +85,9 @@ class Mixed6a(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.branch3x3 = _shrinking(288, 384)
+        self.branch3x3 = _strided_unit(288, 384)
         self.branch3x3dbl_1, self.branch3x3dbl_2 = Unit(288, 64), Unit(64, 96, (3, 3))
-        self.branch3x3dbl_3 = _shrinking(96, 96)
+        self.branch3x3dbl_3 = _strided_unit(96, 96)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (N, 288, H, W) to (N, 768, (H - 1) // 2, (W - 1) // 2)."""
@@ -126,9 +126,9 @@ class Mixed7a(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.branch3x3_1, self.branch3x3_2 = Unit(768, 192), _shrinking(192, 320)
+        self.branch3x3_1, self.branch3x3_2 = Unit(768, 192), _strided_unit(192, 320)
         self.branch7x7x3_1, self.branch7x7x3_2 = Unit(768, 192), Unit(192, 192, (1, 7))
-        self.branch7x7x3_3, self.branch7x7x3_4 = Unit(192, 192, (7, 1)), _shrinking(192, 192)
+        self.branch7x7x3_3, self.branch7x7x3_4 = Unit(192, 192, (7, 1)), _strided_unit(192, 192)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map (N, 768, H, W) to (N, 1280, (H - 1) // 2, (W - 1) // 2)."""
@@ -168,7 +168,7 @@ class Inception(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.Conv2d_1a_3x3 = _shrinking(3, 32)
+        self.Conv2d_1a_3x3 = _strided_unit(3, 32)
         self.Conv2d_2a_3x3 = Unit(32, 32, (3, 3), padded=False)
         self.Conv2d_2b_3x3 = Unit(32, 64, (3, 3))
         self.maxpool1 = nn.MaxPool2d(3, 2)

@@ -114,11 +114,11 @@ def read_index(path: Path) -> tuple[dict[str, Tensor], int]:
         raise _damage_error(path, "its end is not that of a checkpoint's index")
     try:
         # Offset and size of an unneeded index, and of the index of the blocks.
-        offset, size = _numbers(data[-FOOTER:], 4)[2:]
+        offset, size = _decode_varints(data[-FOOTER:], 4)[2:]
         entries = {
             key: value
             for _, handle in _entries(_block(path, data, offset, size), path)
-            for key, value in _entries(_block(path, data, *_numbers(handle, 2)), path)
+            for key, value in _entries(_block(path, data, *_decode_varints(handle, 2)), path)
         }
         header = _messages()["Header"].FromString(entries.pop(b"", b""))
         tensors = {
@@ -162,7 +162,7 @@ def _read_tensor(path: Path, name: str, entry: Tensor) -> np.ndarray:
             file.seek(entry.offset)
             data = file.read(entry.size)
     except (OSError, ValueError) as error:
-        raise _missing(path, error) from error
+        raise _read_error(path, error) from error
     if len(data) != entry.size:
         raise _damage_error(path, f"{name}: {len(data)} of {entry.size} bytes")
     if masked_crc32c(data) != entry.crc32c:
@@ -170,7 +170,7 @@ def _read_tensor(path: Path, name: str, entry: Tensor) -> np.ndarray:
     return np.frombuffer(data, entry.dtype).reshape(entry.shape).copy()
 
 
-def _number(data: bytes, at: int) -> tuple[int, int]:
+def _decode_varint(data: bytes, at: int) -> tuple[int, int]:
     """Decode a variable-length integer (varint) of a protocol buffer.
 
     Returns:
@@ -189,11 +189,11 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
     raise IndexError("a number of more than 64 bits")
 
 
-def _numbers(data: bytes, count: int) -> list[int]:
+def _decode_varints(data: bytes, count: int) -> list[int]:
     """Decode the first ``count`` variable-length integers."""
     numbers, at = [], 0
     for _ in range(count):
-        value, at = _number(data, at)
+        value, at = _decode_varint(data, at)
         numbers.append(value)
     return numbers
 
@@ -206,7 +206,7 @@ def _block(path: Path, data: bytes, offset: int, size: int) -> bytes:
     if masked_crc32c(block + end[:1]) != struct.unpack("<I", end[1:])[0]:
         raise _damage_error(path, f"the block at byte {offset} has another checksum than its bytes")
     if end[0] == SNAPPY:
-        length, _ = _number(block, 0)
+        length, _ = _decode_varint(block, 0)
         if length > 64 * len(block) + 64:
             raise _damage_error(path, f"the block at byte {offset} unpacks to {length} bytes")
         return bytes(pa.Codec("snappy").decompress(block, length, asbytes=True))
@@ -222,9 +222,9 @@ def _entries(block: bytes, path: Path) -> Iterator[tuple[bytes, bytes]]:
     if end < 0:
         raise _damage_error(path, "a block has no entries")
     while at < end:
-        shared, at = _number(block, at)
-        own, at = _number(block, at)
-        size, at = _number(block, at)
+        shared, at = _decode_varint(block, at)
+        own, at = _decode_varint(block, at)
+        size, at = _decode_varint(block, at)
         if shared > len(key) or at + own + size > end:
             raise _damage_error(path, "an entry goes beyond its block")
         key = key[:shared] + block[at : at + own]
@@ -249,10 +249,10 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise _missing(path, error) from error
+        raise _read_error(path, error) from error
 
 
-def _missing(path: Path, error: Exception) -> StpError:
+def _read_error(path: Path, error: Exception) -> StpError:
     return StpError(
         f"{path}: cannot be read ({error})",
         expected="NAME.index and NAME.data-00000-of-00001 of a checkpoint beside each other",

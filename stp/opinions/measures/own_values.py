@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from stp.core.errors import FileError, nearest
+from stp.core.errors import FileError, suggest_name
 from stp.opinions.prepared import Database
 
 
@@ -31,13 +31,13 @@ def read(path: Path, database: Database) -> np.ndarray:
         raise FileError(path, f"cannot be read ({error})", expected=expected) from None
     for video in table["video"]:
         if video not in names:
-            raise FileError(path, f"unknown video {video!r}", remedy=nearest(video, names))
+            raise FileError(path, f"unknown video {video!r}", remedy=suggest_name(video, names))
     if len(repeated := table[table["video"].duplicated()]):
         raise FileError(path, f"{repeated['video'].iloc[0]} has two rows")
     if missing := sorted(set(names) - set(table["video"])):
         raise FileError(path, f"no row of {missing[0]}")
     texts = table.set_index("video").loc[names]
-    values = texts.map(_number).to_numpy(np.float64)
+    values = texts.map(_parse_number).to_numpy(np.float64)
     for row, column in np.argwhere(~np.isfinite(values)):
         text = texts.iat[row, column]
         raise FileError(path, f"{texts.columns[column]} of {names[row]} is {text!r}")
@@ -47,7 +47,7 @@ def read(path: Path, database: Database) -> np.ndarray:
     return np.asarray((values - values.mean(axis=0)) / np.where(deviation > 0, deviation, 1))
 
 
-def _number(text: str) -> float:
+def _parse_number(text: str) -> float:
     try:
         return float(text)
     except ValueError:

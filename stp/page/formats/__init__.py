@@ -6,7 +6,7 @@ from stp.page.formats import html, latex, markdown
 from stp.page.grid import Grid
 
 
-def texts(grid: Grid, folder: Path, name: str | None = None) -> dict[Path, str]:
+def render_grid(grid: Grid, folder: Path, name: str | None = None) -> dict[Path, str]:
     """Texts of the files ``<name>.md``, ``<name>.tex`` and ``<name>.html`` of a table, by path.
 
     Args:

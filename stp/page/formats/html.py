@@ -54,8 +54,8 @@ def text(grid: Grid) -> str:
         "<body>",
         "<main>",
         f"<h1>{escape(grid.title)}</h1>",
-        *(f"<p>{_prose(paragraph)}</p>" for paragraph in grid.intro),
-        *(f'<p class="warning">{_prose(warning)}</p>' for warning in grid.warnings),
+        *(f"<p>{_format_prose(paragraph)}</p>" for paragraph in grid.intro),
+        *(f'<p class="warning">{_format_prose(warning)}</p>' for warning in grid.warnings),
     ]
     for number, section in enumerate(grid.sections, start=1):
         lines += _section(section, section.title or grid.title, number)
@@ -63,7 +63,7 @@ def text(grid: Grid) -> str:
         lines += ["<h2>Legend</h2>", *_list(grid.legend, "legend")]
     lines += ["</main>"]
     if grid.made_from:
-        lines += [f"<footer><p>{_prose(grid.made_from)}</p></footer>"]
+        lines += [f"<footer><p>{_format_prose(grid.made_from)}</p></footer>"]
     return "\n".join([*lines, "</body>", "</html>", ""])
 
 
@@ -83,20 +83,20 @@ def _section(section: Section, title: str, number: int) -> Iterable[str]:
         cells = []
         for i, (item, right) in enumerate(zip(row, section.numeric, strict=True)):
             tag, scope = ("th", ' scope="row"') if i == 0 else ("td", "")
-            aside = _aside(item)
+            aside = _format_aside(item)
             content = _item(item) + (f" {aside}" if aside and not with_aside[i] else "")
             cells.append(f"<{tag}{scope}{_align_attribute(right)}>{content}</{tag}>")
             cells += [f"<td>{aside}</td>"] if with_aside[i] else []
         yield f"<tr>{''.join(cells)}</tr>"
     yield from ("</tbody>", "</table>", "</div>")
-    yield from (f'<p class="notes">{_prose(paragraph)}</p>' for paragraph in section.intro)
+    yield from (f'<p class="notes">{_format_prose(paragraph)}</p>' for paragraph in section.intro)
     if section.notes:
         yield from _list(section.notes, "notes")
 
 
 def _list(lines: list[str], kind: str) -> Iterable[str]:
     yield f'<ul class="{kind}">'
-    yield from (f"<li>{_prose(line)}</li>" for line in lines)
+    yield from (f"<li>{_format_prose(line)}</li>" for line in lines)
     yield "</ul>"
 
 
@@ -112,13 +112,13 @@ def _item(item: str | Item) -> str:
     return text + (f"<sup>{escape(item.mark)}</sup>" if item.mark else "")
 
 
-def _aside(item: str | Item) -> str:
+def _format_aside(item: str | Item) -> str:
     if isinstance(item, str) or not item.aside:
         return ""
     return f'<span class="aside">({escape(item.aside)})</span>'
 
 
-def _prose(line: str) -> str:
+def _format_prose(line: str) -> str:
     parts = line.split("`")
     if len(parts) % 2 == 0:
         return escape(line)

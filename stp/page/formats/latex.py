@@ -88,7 +88,7 @@ def _table(grid: Grid, section: Section, number: int) -> Iterable[str]:
     yield r"\begin{table}[htbp]"
     yield r"\centering"
     title = f"{grid.title}: {section.title}" if section.title else grid.title
-    caption = [rf"\textbf{{{_prose(warning)}}}" for warning in grid.warnings]
+    caption = [rf"\textbf{{{_format_prose(warning)}}}" for warning in grid.warnings]
     yield rf"\caption{{{' '.join([_escape(title).rstrip('.') + '.', *caption])}}}"
     label = _label(grid.name)
     if section.title:
@@ -108,7 +108,7 @@ def _table(grid: Grid, section: Section, number: int) -> Iterable[str]:
 
 
 def _paragraph(line: str) -> str:
-    return rf"{{\footnotesize\noindent\raggedright {_prose(line)}\par}}"
+    return rf"{{\footnotesize\noindent\raggedright {_format_prose(line)}\par}}"
 
 
 def _tabular(section: Section) -> Iterable[str]:
@@ -154,11 +154,11 @@ def _cells(item: str | Item, two: bool) -> list[str]:
 
 
 def _width(section: Section) -> int:
-    rows = [section.columns, *([_plain(item) for item in row] for row in section.rows)]
+    rows = [section.columns, *([_plain_text(item) for item in row] for row in section.rows)]
     return sum(max(len(cell) for cell in cells) + 2 for cells in zip(*rows, strict=True))
 
 
-def _plain(item: str | Item) -> str:
+def _plain_text(item: str | Item) -> str:
     if isinstance(item, str):
         return item
     return item.text + item.mark + (f" ({item.aside})" if item.aside else "")
@@ -166,10 +166,10 @@ def _plain(item: str | Item) -> str:
 
 def _escape(plain: str) -> str:
     """Escape special characters; letters that pdfLaTeX does not know lose their accents."""
-    return "".join(_SIGNS.get(sign) or _letter(sign) for sign in " ".join(plain.split()))
+    return "".join(_SIGNS.get(sign) or _transliterate(sign) for sign in " ".join(plain.split()))
 
 
-def _letter(sign: str) -> str:
+def _transliterate(sign: str) -> str:
     if not sign.isprintable():
         return ""
     if ord(sign) < 0x180 and sign not in _WITHOUT_ACCENT:  # ASCII and the letters of Latin scripts
@@ -178,7 +178,7 @@ def _letter(sign: str) -> str:
     return "".join(_SIGNS.get(part, part) for part in ascii_only) or "?"
 
 
-def _prose(line: str) -> str:
+def _format_prose(line: str) -> str:
     r"""Escape a line; text between backticks is set by ``\texttt``."""
     parts = line.split("`")
     if len(parts) % 2 == 0:

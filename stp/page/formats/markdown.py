@@ -10,16 +10,16 @@ def text(grid: Grid) -> str:
     """Write a table as one Markdown page."""
     lines = [f"# {_escape(grid.title)}", ""]
     for paragraph in grid.intro:
-        lines += [_prose(paragraph), ""]
+        lines += [_format_prose(paragraph), ""]
     for warning in grid.warnings:
-        lines += [f"> **{_prose(warning)}**", ""]
+        lines += [f"> **{_format_prose(warning)}**", ""]
     for section in grid.sections:
         lines += _section(section)
     if grid.legend:
         lines += ["## Legend", ""] if len(grid.sections) > 1 else []
-        lines += [*(f"- {_prose(line)}" for line in grid.legend), ""]
+        lines += [*(f"- {_format_prose(line)}" for line in grid.legend), ""]
     if grid.made_from:
-        lines += [_prose(grid.made_from), ""]
+        lines += [_format_prose(grid.made_from), ""]
     return "\n".join(lines)
 
 
@@ -27,14 +27,14 @@ def _section(section: Section) -> Iterable[str]:
     if section.title:
         yield from (f"## {_escape(section.title)}", "")
     for paragraph in section.intro:
-        yield from (_prose(paragraph), "")
+        yield from (_format_prose(paragraph), "")
     yield _line(_escape(column) for column in section.columns)
     yield _line("---:" if right else "---" for right in section.numeric)
     for row in section.rows:
         yield _line(_item(item) for item in row)
     yield ""
     if section.notes:
-        yield from (f"- {_prose(note)}" for note in section.notes)
+        yield from (f"- {_format_prose(note)}" for note in section.notes)
         yield ""
 
 
@@ -60,7 +60,7 @@ def _escape(plain: str) -> str:
     return re.sub(r"(?<![^\W_])_|_(?![^\W_])", r"\\_", escaped)
 
 
-def _prose(line: str) -> str:
+def _format_prose(line: str) -> str:
     parts = " ".join(line.split()).split("`")
     if len(parts) % 2 == 0:
         return _escape(line)

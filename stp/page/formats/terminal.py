@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from stp.page.grid import Grid, Item, Section
-from stp.page.text_table import Column, plain, styled_table
+from stp.page.text_table import Column, format_plain, styled_table
 
 PROSE = 100
 """Length of a line of plain prose, characters."""
@@ -28,7 +28,7 @@ def text(grid: Grid) -> str:
     for section in grid.sections:
         parts += [_underline_title(section.title, "-")] if section.title else []
         parts += [_fill_line(paragraph) for paragraph in section.intro]
-        parts += [plain(_columns(section, styles=False))] if section.rows else []
+        parts += [format_plain(_columns(section, styles=False))] if section.rows else []
         parts += (
             ["".join(_fill_line(note, "  ") for note in section.notes)] if section.notes else []
         )
@@ -41,17 +41,17 @@ def renderable(grid: Grid, width: int) -> RenderableType:
     """Make a table for a terminal of some width in characters."""
     parts: list[RenderableType] = [Text(grid.title, style="bold underline"), ""]
     for paragraph in grid.intro:
-        parts += [_prose(paragraph, width), ""]
+        parts += [_format_prose(paragraph, width), ""]
     for warning in grid.warnings:
-        parts += [_prose(warning, width, "bold yellow"), ""]
+        parts += [_format_prose(warning, width, "bold yellow"), ""]
     for section in grid.sections:
         parts += [Text(section.title, style="bold cyan"), ""] if section.title else []
         for paragraph in section.intro:
-            parts += [_prose(paragraph, width), ""]
+            parts += [_format_prose(paragraph, width), ""]
         parts += [styled_table(_columns(section, styles=True), width), ""] if section.rows else []
-        parts += [_prose(note, width, "dim") for note in section.notes]
+        parts += [_format_prose(note, width, "dim") for note in section.notes]
         parts += [""] if section.notes else []
-    parts += [_prose(line, width, "dim") for line in (*grid.legend, grid.made_from) if line]
+    parts += [_format_prose(line, width, "dim") for line in (*grid.legend, grid.made_from) if line]
     return Group(*parts)
 
 
@@ -76,7 +76,7 @@ def _fill_line(line: str, later: str = "", width: int = PROSE) -> str:
     return folded.replace(_HELD, " ") + "\n"
 
 
-def _prose(line: str, width: int, style: str = "") -> Text:
+def _format_prose(line: str, width: int, style: str = "") -> Text:
     parts = _fill_line(line, width=width).rstrip("\n").split("`")
     # The terminal breaks lines that are still too long.
     text = Text(style=style, no_wrap=True, overflow="ignore")
@@ -95,7 +95,9 @@ def _columns(section: Section, *, styles: bool) -> list[Column]:
         columns.append(Column(heading, right, _cells(items, right, beside, styles=styles)))
         if beside:
             columns.append(
-                Column("", False, [_aside(item, styles=styles) for item in items], joined=True)
+                Column(
+                    "", False, [_format_aside(item, styles=styles) for item in items], joined=True
+                )
             )
     return columns
 
@@ -124,5 +126,5 @@ def _mark(item: Item) -> str:
     return f" [{item.mark}]" if item.mark[0].isalnum() else item.mark
 
 
-def _aside(item: Item, *, styles: bool) -> Text:
+def _format_aside(item: Item, *, styles: bool) -> Text:
     return Text(f"({item.aside})" if item.aside else "", style="dim" if styles else "")

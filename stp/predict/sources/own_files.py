@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError, suggest_name
 from stp.core.options import check_keys
 from stp.data.daily_fields import STANDARD_GRAVITY, Grid, check_units, orientation
 from stp.data.raw_files import RawFiles
@@ -302,7 +302,7 @@ class OwnFiles(Source):
             raise StpError(
                 f"{path}: no variable {variable.name!r} for {channel}",
                 expected=f"one of {', '.join(names)}",
-                remedy=nearest(variable.name, names) or "name it in `variables`",
+                remedy=suggest_name(variable.name, names) or "name it in `variables`",
             )
         values = opened[variable.name]
         levels = _levels(opened, variable.name)
@@ -336,15 +336,15 @@ class OwnFiles(Source):
         """Factor and offset from the units of the file to those of the data."""
         stated = variable.units or opened[variable.name].attrs.get("units")
         units = self._units[channel]
-        conversions = UNITS.get(_plain(units), {_plain(units): (1.0, 0.0)})
-        if stated is None or _plain(stated) not in conversions:
+        conversions = UNITS.get(_normalise_units(units), {_normalise_units(units): (1.0, 0.0)})
+        if stated is None or _normalise_units(stated) not in conversions:
             raise StpError(
                 f"{path}: {variable.name} ({channel}) has "
                 + ("no units" if stated is None else f"the units {stated!r}"),
                 expected=f"{units}, or one of {', '.join(conversions)}",
                 remedy=f"set {channel}: {{name: {variable.name}, units: ...}}",
             )
-        return conversions[_plain(stated)]
+        return conversions[_normalise_units(stated)]
 
 
 def _variables_by_channel(
@@ -358,7 +358,7 @@ def _variables_by_channel(
             raise StpError(
                 f"options: variables: no channel {name!r} in the data",
                 expected=f"some of {', '.join(channels)}",
-                remedy=nearest(name, channels),
+                remedy=suggest_name(name, channels),
             )
     mapped = {}
     for name in channels:
@@ -397,7 +397,7 @@ def _units_of(data: Path) -> list[str] | None:
     return list(map(str, read_array(store / "channel_units")))
 
 
-def _plain(units: str) -> str:
+def _normalise_units(units: str) -> str:
     """Write units in plain form: ``m**2 s**-2`` and ``m^2 s^-2`` become ``m2 s-2``."""
     return " ".join(units.replace("**", "").replace("^", "").split())
 

@@ -22,7 +22,7 @@ import h5py
 import numpy as np
 from pydantic import PositiveFloat
 
-from stp.core.disk import below
+from stp.core.disk import safe_join
 from stp.core.errors import RawFileError, StpError
 from stp.core.limits import require_zip
 from stp.core.options import require
@@ -327,7 +327,7 @@ def _in_zip(path: Path, name: str, array: str, folder: Path) -> Location:
                     file.seek(info.header_offset + 26)  # lengths of name and extra field
                     lengths = np.frombuffer(file.read(4), "<u2")
                 return Location(name, array, "", info.header_offset + 30 + int(lengths.sum()))
-            target = below(folder / name, f"{array}.npy", path)
+            target = safe_join(folder / name, f"{array}.npy", path)
             target.parent.mkdir(parents=True, exist_ok=True)
             with archive.open(info) as packed, target.open("wb") as file:
                 shutil.copyfileobj(packed, file, 1 << 20)

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import xarray as xr
 
-from stp.core.errors import RawFileError, StpError, nearest
+from stp.core.errors import RawFileError, StpError, suggest_name
 from stp.core.options import levels_by_name, require
 from stp.data.raw_files import RawFiles
 from stp.prepare.netcdf import as_stated
@@ -344,7 +344,7 @@ def _columns(dataset: xr.Dataset, options: GridOptions, path: Path) -> Iterator[
                 path,
                 f"no dimension {dim!r}, which the option select names",
                 expected=f"one of {', '.join(dims)}",
-                remedy=nearest(dim, dims),
+                remedy=suggest_name(dim, dims),
             )
     for name, levels in options.levels.items():
         if name not in dataset.data_vars:
@@ -353,7 +353,7 @@ def _columns(dataset: xr.Dataset, options: GridOptions, path: Path) -> Iterator[
                 path,
                 f"no variable {name!r}",
                 expected=f"one of {', '.join(variables) or 'none'}",
-                remedy=nearest(name, variables),
+                remedy=suggest_name(name, variables),
             )
         column = _transpose_variable(dataset[name], options, path, bool(levels))
         if not levels:

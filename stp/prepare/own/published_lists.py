@@ -101,12 +101,12 @@ def draw(raw: RawFiles, recordings: Sequence[Recording], splits: dict[str, Any])
             remedy="add them to the raw files, or set splits.missing to skip",
         )
     return Drawn(
-        _dealt(list(available), splits),
+        _split_videos(list(available), splits),
         {"listed videos": len(listed), "listed videos that are not there": len(missing)},
     )
 
 
-def _dealt(videos: list[str], splits: dict[str, Any]) -> dict[str, Any]:
+def _split_videos(videos: list[str], splits: dict[str, Any]) -> dict[str, Any]:
     most, order = splits.get("most"), order_by_name(videos, splits.get("seed", 0))
     count = round(splits["share"] * len(order))
     test, others = order[:count][:most], order[count:]
@@ -132,7 +132,7 @@ def _key(name: str, by: str) -> str:
 def _of_actions(raw: RawFiles, name: str) -> Iterator[tuple[str, ...]]:
     """Yield the possible names of each training or test video in a list of HMDB51."""
     action = PurePosixPath(name).name.partition("_test_split")[0]
-    for row, line in enumerate(_text(raw, name).splitlines(), 1):
+    for row, line in enumerate(_read_text(raw, name).splitlines(), 1):
         if not line.strip():
             continue
         video, _, use = line.strip().rpartition(" ")
@@ -144,7 +144,7 @@ def _of_actions(raw: RawFiles, name: str) -> Iterator[tuple[str, ...]]:
 
 def _of_table(raw: RawFiles, name: str) -> Iterator[tuple[str, ...]]:
     """Yield the possible names of each video in a table of Kinetics."""
-    table = csv.DictReader(io.StringIO(_text(raw, name)))
+    table = csv.DictReader(io.StringIO(_read_text(raw, name)))
     expected = "columns youtube_id, time_start and time_end, numbers of seconds in the last two"
     for row in table:
         try:
@@ -155,7 +155,7 @@ def _of_table(raw: RawFiles, name: str) -> Iterator[tuple[str, ...]]:
             raise _line_error(raw, name, table.line_num, line, expected) from error
 
 
-def _text(raw: RawFiles, name: str) -> str:
+def _read_text(raw: RawFiles, name: str) -> str:
     path = raw.find(name)
     try:
         return path.read_text(encoding="utf-8")

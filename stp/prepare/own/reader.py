@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import zarr
 
-from stp.core.errors import RawFileError, StpError, nearest
+from stp.core.errors import RawFileError, StpError, suggest_name
 from stp.core.job import Extras, Job
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
@@ -24,9 +24,9 @@ from stp.prepare.own.far_values import far_error, far_value, fill_by_channel, re
 from stp.prepare.own.options import Common, RawContents
 from stp.prepare.own.splits import (
     Part,
+    assign_splits,
     check_splits,
     cut_windows,
-    deal,
     require_no_copies,
     require_windows,
 )
@@ -90,7 +90,7 @@ def run(job: Job) -> Extras:
             drawn = published_lists.draw(raw, data.recordings, options.splits)
             options = replace(options, splits=drawn.splits)
             extras |= drawn.extras
-        parts = deal(data, options, lambda name: _names(raw, name))
+        parts = assign_splits(data, options, lambda name: _names(raw, name))
         if by not in ("time", *published_lists.FORMATS):  # published lists are kept as they are
             require_no_copies(data.recordings, parts, raw.checksums())
         require_windows(data, parts, cut_windows(data, parts, options, span), options, span)
@@ -242,7 +242,7 @@ def build_options(values: dict[str, Any]) -> Common:
         raise StpError(
             f"prepare options: kind is {kind!r}",
             expected=" or ".join(KINDS),
-            remedy=nearest(str(kind), KINDS),
+            remedy=suggest_name(str(kind), KINDS),
         )
     options = build(KINDS[kind].options, values, f"prepare options of {kind}")
     check_splits(options.splits)

@@ -116,7 +116,7 @@ def _is_before(first: object, last: object) -> bool:
     return _date(first)[: len(_date(last))] <= _date(last)
 
 
-def deal(
+def assign_splits(
     data: RawContents, options: Common, read_list: Callable[[str], Iterable[str]]
 ) -> list[Part]:
     """Assign recordings, or parts of them, to splits.
@@ -211,7 +211,7 @@ def _by_list(
                     f"splits.{split}: none of the {len(recordings)} sequences is called "
                     f"{pattern!r}",
                     expected=f"names such as {recordings[0].name}",
-                    remedy=f"did you mean {_nearest(pattern, numbers_of)}?",
+                    remedy=f"did you mean {_closest_name(pattern, numbers_of)}?",
                 )
             for i in matches:
                 if chosen[i] not in (None, split):
@@ -247,7 +247,7 @@ def _matches(numbers_of: dict[str, list[int]], pattern: str) -> list[int]:
     return sorted({i for numbers in matches for i in numbers})
 
 
-def _nearest(pattern: str, names: Iterable[str]) -> str:
+def _closest_name(pattern: str, names: Iterable[str]) -> str:
     candidates = list(names)[:10000]
     return next(iter(get_close_matches(pattern, candidates, n=1)), candidates[0])
 
@@ -271,7 +271,7 @@ def _by_time(
     parts: list[Part] = []
     for i, recording in enumerate(recordings):
         if isinstance(splits["train"], list):
-            ranges = [(*_between(recording, *map(_date, splits[s])), s) for s in SPLITS]
+            ranges = [(*_frames_between(recording, *map(_date, splits[s])), s) for s in SPLITS]
         else:
             shares = np.cumsum([0.0, *(splits[split] for split in SPLITS)])
             edges = [round(share * recording.frames) for share in shares.clip(max=1.0).tolist()]
@@ -292,7 +292,7 @@ def _by_time(
     return parts
 
 
-def _between(recording: Recording, first: str, last: str) -> tuple[int, int]:
+def _frames_between(recording: Recording, first: str, last: str) -> tuple[int, int]:
     """The range of frames from the beginning of a day, month or year to the end of another one."""
     if not recording.times:
         raise StpError(

@@ -24,12 +24,12 @@ from stp.prepare.own.size import check_crop, fit
 from stp.prepare.video import (
     DAMAGE,
     SUFFIXES,
+    apply_orientation,
     check_frame,
     decoding_error,
     open_film,
     packets,
     size_of,
-    upright,
     video_stream,
 )
 
@@ -197,7 +197,7 @@ def decode(raw: RawFiles, task: Task) -> Decoded:
             check_frame(path, frame, task.first + decoded, first)
             first = first or frame
             converted = converter.reformat(frame, format=FORMATS[task.channels])
-            picture = upright(frame, converted.to_ndarray())
+            picture = apply_orientation(frame, converted.to_ndarray())
             picture = picture.reshape(*picture.shape[:2], task.channels)
             frames[decoded] = fit(picture, task.height, task.width, task.crop, str(path))
             decoded += 1

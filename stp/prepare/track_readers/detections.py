@@ -21,9 +21,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from stp.core.errors import RawFileError, StpError, nearest
+from stp.core.errors import RawFileError, StpError, suggest_name
 from stp.prepare.track_readers import text
-from stp.prepare.track_readers.numbers import whole
+from stp.prepare.track_readers.numbers import to_whole_numbers
 from stp.tracks.tracks import Tracks
 
 _NUMBER = re.compile(r"[-+]?(0|[1-9]\d*)(\.\d*(e[-+]?\d+)?)?", re.IGNORECASE)
@@ -143,7 +143,7 @@ def read(
         tracks = Tracks(detected.when, detected.person, position, step, dt, detected.names)
         return Recording(tracks, count, detected.lost)
     title = str(paths[0]) if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more"
-    time, person, position = _once(detected, position, title)
+    time, person, position = _drop_repeats(detected, position, title)
     _check_length(time, person, dt, title)
     tracks, interpolated = on_one_clock(time, person, position, dt)
     usual, of_people = intervals(time, person)
@@ -227,7 +227,9 @@ def _require_one_day(
             continue
         at = int(pauses.argmax())
         (early, _), (late, _) = ends = [(order[at + i], index[order[at + i]]) for i in (0, 1)]
-        places = [f"{paths[file]}: {_place(paths[file], columns, row)}" for _, (file, row) in ends]
+        places = [
+            f"{paths[file]}: {_row_location(paths[file], columns, row)}" for _, (file, row) in ends
+        ]
         clock = [timedelta(seconds=float(time[i])) for i in (early, late)]
         who = f"{detected.name(int(person[early]))} is not" if group is person else "nobody is"
         raise StpError(
@@ -241,7 +243,7 @@ def _require_one_day(
 def _number_people(column: pd.Series, path: Path) -> tuple[np.ndarray, dict[int, str]]:
     """A number for the person of each row; names by number, if identifiers are not numbers."""
     if pd.api.types.is_float_dtype(column):
-        column = pd.Series(whole(column.to_numpy(np.float64), path, "person"))
+        column = pd.Series(to_whole_numbers(column.to_numpy(np.float64), path, "person"))
     # -1 means no person in scenarios
     if pd.api.types.is_integer_dtype(column) and column.min() >= 0 and column.max() < 2**63:
         return column.to_numpy(np.int64), {}
@@ -291,7 +293,7 @@ def _one_file(
         raise StpError(
             f"{path}: no column {', '.join(lacking)}",
             expected=f"the declared columns among {', '.join(names)}",
-            remedy=nearest(lacking[0], names),
+            remedy=suggest_name(lacking[0], names),
         )
     if form is not None and has_commas:
         text.write_points(path, form, table, numbers, by_number)
@@ -313,7 +315,7 @@ def _one_file(
     if len(bad):
         row = int(bad[0])
         raise StpError(
-            f"{path}: {_place(path, columns, row)}: not a finite number"
+            f"{path}: {_row_location(path, columns, row)}: not a finite number"
             + (f"; neither are {len(bad) - 1} others" if len(bad) > 1 else ""),
             expected="numbers in all declared columns; times may be dates (2024-05-01 10:00:40.4)",
             remedy="leave such rows out: gaps are filled when scenarios are made",
@@ -354,7 +356,7 @@ def _of_dates(dates: pd.Series) -> pd.Series:
     return (dates - start).dt.total_seconds()
 
 
-def _place(path: Path, columns: Columns, row: int) -> str:
+def _row_location(path: Path, columns: Columns, row: int) -> str:
     if path.suffix.lower() == ".parquet":
         return f"row {row + 1}"
     return f"line {text.line_of(path, text.layout(path), row, columns.are_numbers)}"
@@ -375,7 +377,7 @@ def _parquet(path: Path) -> pd.DataFrame:
         ) from None
 
 
-def _once(
+def _drop_repeats(
     detected: Rows, position: np.ndarray, title: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Times, people and positions without repeated rows."""

@@ -32,5 +32,5 @@ def read(path: Path, *, step: int, dt: float) -> Tracks:
             remedy="files with four columns are other versions of ETH with another clock: declare "
             "their format, step and dt",
         )
-    person = numbers.whole(table[:, 1], path, "person")
+    person = numbers.to_whole_numbers(table[:, 1], path, "person")
     return Tracks(table[:, 0], person, table[:, [2, 4]].copy(), step, dt)

@@ -57,7 +57,7 @@ def read(path: Path, expected: str, columns: Collection[int] = ()) -> np.ndarray
     return np.array(rows)
 
 
-def whole(values: np.ndarray, path: Path, name: str) -> np.ndarray:
+def to_whole_numbers(values: np.ndarray, path: Path, name: str) -> np.ndarray:
     """Convert whole numbers, such as the numbers of people, to int64.
 
     Raises:

@@ -68,7 +68,7 @@ def read(path: Path, *, dt: float = 0.01) -> Tracks:
         "Frame",
         *(name for axes in helmets.values() for axis in "XY" for name in axes[axis]),
     ]
-    table = _numbers(table[columns], path)
+    table = _to_numbers(table[columns], path)
     frame = table["Frame"].to_numpy(np.float64)
     rows = []
     for person, axes in sorted(helmets.items()):
@@ -84,7 +84,7 @@ def read(path: Path, *, dt: float = 0.01) -> Tracks:
     return Tracks(detections[:, 0], detections[:, 1].astype(np.int64), detections[:, 2:], 1, dt)
 
 
-def _numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+def _to_numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
     """Convert to numbers; refuse text, and an incomplete last line. Markers without values are
     hidden.
     """

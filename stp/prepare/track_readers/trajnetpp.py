@@ -36,9 +36,9 @@ def read(path: Path, *, step: int, dt: float) -> Tracks:
                     track = json.loads(line).get("track")
                     if track is None or "prediction_number" in track:
                         continue
-                    frames.append(_finite(track["f"]))
-                    people.append(_whole(track["p"]))
-                    positions.append((_finite(track["x"]), _finite(track["y"])))
+                    frames.append(_to_finite(track["f"]))
+                    people.append(_to_whole(track["p"]))
+                    positions.append((_to_finite(track["x"]), _to_finite(track["y"])))
                 except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
                     raise RawFileError(
                         path,
@@ -68,14 +68,14 @@ def positions_per_second(path: Path) -> float | None:
     return value if math.isfinite(value) and value > 0 else None
 
 
-def _finite(value: Any) -> float:
+def _to_finite(value: Any) -> float:
     number = float(value)
     if not math.isfinite(number):
         raise ValueError(f"{value} is not finite")
     return number
 
 
-def _whole(value: Any) -> int:
-    if not _finite(value).is_integer() or abs(number := int(value)) >= 2**53:
+def _to_whole(value: Any) -> int:
+    if not _to_finite(value).is_integer() or abs(number := int(value)) >= 2**53:
         raise ValueError(f"{value} is not a whole number")
     return number

@@ -71,7 +71,7 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
             axes.set_ylabel("m")
             axes.set_xlabel(f"{AXES[varied]}; below: scenarios")
             printed |= _panel(axes, of_evaluation, column, varied, style_of)
-        intervals.append(crowd.enough(of_evaluation))
+        intervals.append(crowd.have_enough_episodes(of_evaluation))
         scenes = [scene for course in of_evaluation for scene in course.scenes()]
         notes.append(f"{evaluation}: {crowd.scene_counts_text(scenes)} at each point")
     notes.append(crowd.about_bands(intervals))
@@ -87,7 +87,7 @@ def _panel(
     axes: Axes, courses: list[Course], column: crowd.Column, varied: str, style_of: dict[str, Style]
 ) -> bool:
     """Draw the panel of one column; return whether it has published values."""
-    interval = crowd.enough(courses)
+    interval = crowd.have_enough_episodes(courses)
     by_label: dict[str, list[tuple[float, Course]]] = {}
     for course in courses:
         by_label.setdefault(course.label, []).append((_value(course, varied), course))

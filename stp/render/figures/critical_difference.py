@@ -8,8 +8,8 @@ from stp.page.figure_style import TEXT_WIDTH, new_figure
 from stp.render.figures.friedman import (
     ALPHA,
     Comparison,
-    alike,
     compare,
+    find_similar_groups,
 )
 from stp.render.figures.kinds import FEWEST_BLOCKS, FEWEST_MODELS
 from stp.render.figures.panels import in_words
@@ -79,7 +79,7 @@ def diagram(
     """
     count = len(models)
     differs = comparison.p < ALPHA
-    groups = alike(mean_ranks, comparison.critical) if differs else [(0, count - 1)]
+    groups = find_similar_groups(mean_ranks, comparison.critical) if differs else [(0, count - 1)]
     below = 0.3 + 0.09 * len(groups)
     left = (count + 1) // 2
     height = TOP + below + STEP * left + 0.2

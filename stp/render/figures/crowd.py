@@ -21,7 +21,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from stp.collect.artefact_views import ERRORS, file_of
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError, suggest_name
 from stp.core.parquet import read_table
 from stp.options.score import Bootstrap
 from stp.page.figure_style import Style, styles
@@ -127,7 +127,7 @@ class Course:
         )
 
 
-def enough(courses: Iterable[Course]) -> bool:
+def have_enough_episodes(courses: Iterable[Course]) -> bool:
     """Whether all predictors of a panel have enough episodes for 95 % intervals.
 
     An episode is a group of scenarios that overlap in time; at least 10 are needed. If one
@@ -224,7 +224,7 @@ def courses(scores: Scores, case: str | None = None) -> list[Course]:
     if case not in by_evaluation:
         raise StpError(
             f"nothing of the dimension {scores.plan.dimension} was tested on {case!r}",
-            remedy=nearest(case, by_evaluation),
+            remedy=suggest_name(case, by_evaluation),
         )
     return by_evaluation[case]
 

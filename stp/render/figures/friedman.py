@@ -61,7 +61,7 @@ def critical_difference(models: int, blocks: int, alpha: float = ALPHA) -> float
     return float(q * math.sqrt(models * (models + 1) / (6 * blocks)))
 
 
-def alike(mean_ranks: np.ndarray, critical: float) -> list[tuple[int, int]]:
+def find_similar_groups(mean_ranks: np.ndarray, critical: float) -> list[tuple[int, int]]:
     """Find the maximal groups of models in which no two differ significantly.
 
     Args:

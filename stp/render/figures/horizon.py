@@ -35,7 +35,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     style_of = crowd.course_styles(courses)
     figure, panels_of_columns = panels(len(COLUMNS), 2.2, extra=0.3)
     figure.suptitle(courses[0].evaluation)
-    interval, printed = crowd.enough(courses), False
+    interval, printed = crowd.have_enough_episodes(courses), False
     for axes, column in zip(panels_of_columns, COLUMNS, strict=True):
         longest: list[float] = []
         for course in courses:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from stp.core import named_modules
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError, suggest_name
 from stp.plan.cell_key import CellKey
 from stp.plan.setting import setting_of
 
@@ -129,7 +129,7 @@ def render(kind: str, manifest: Path, results: Path, out: Path, case: str | None
             draw; no file is written.
     """
     if kind not in KINDS:
-        raise StpError(f"there is no figure {kind!r}", remedy=nearest(kind, KINDS))
+        raise StpError(f"there is no figure {kind!r}", remedy=suggest_name(kind, KINDS))
     if KINDS[kind].of_case and case is None:
         raise StpError(f"a figure {kind!r} is one of a case", remedy="name one with --cell")
     if not KINDS[kind].of_case and case is not None:

@@ -122,7 +122,7 @@ def legend(
     figure.legend(
         handles=handles,
         loc="lower center",
-        ncols=min(beside(labels), len(handles)),
+        ncols=min(names_per_row(labels), len(handles)),
         frameon=False,
         handlelength=2.6,
         columnspacing=1.4,
@@ -132,10 +132,10 @@ def legend(
 
 def legend_height(models: Collection[str]) -> float:
     """Height of a legend with the given models, in inches."""
-    return 0.15 * -(-len(models) // beside(models)) + 0.1
+    return 0.15 * -(-len(models) // names_per_row(models)) + 0.1
 
 
-def beside(models: Iterable[str]) -> int:
+def names_per_row(models: Iterable[str]) -> int:
     """Number of names, 1 to 5, that fit in a row of a legend."""
     longest = max(map(len, models), default=0)
     return max(1, min(5, int(TEXT_WIDTH / (HANDLE + LETTER * longest))))

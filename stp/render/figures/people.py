@@ -40,7 +40,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     style_of = crowd.course_styles(courses)
     figure, panels_of_columns = panels(len(COLUMNS), 2.2, extra=0.3)
     figure.suptitle(courses[0].evaluation)
-    interval = _enough(courses)
+    interval = _have_enough_episodes(courses)
     for axes, column in zip(panels_of_columns, COLUMNS, strict=True):
         counts: dict[int, int] = {}
         for course in courses:
@@ -68,7 +68,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     return figure, notes
 
 
-def _enough(courses: list[crowd.Course]) -> bool:
+def _have_enough_episodes(courses: list[crowd.Course]) -> bool:
     return all(
         len(np.unique(scene.episode[scene.people == size])) >= FEWEST_CLUSTERS
         for course in courses

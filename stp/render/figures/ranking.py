@@ -99,7 +99,7 @@ def rank(scores: Scores) -> Ranking:
         places,
         table[order],
         means[order],
-        [_where(text, titles, len(scores.cases)) for text, titles in left_out.items()],
+        [_append_datasets(text, titles, len(scores.cases)) for text, titles in left_out.items()],
     )
 
 
@@ -111,7 +111,7 @@ def _mean(ranks: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(counts > 0, sums / np.maximum(counts, 1), np.nan))
 
 
-def _where(text: str, datasets: Sequence[str], cases: int) -> str:
+def _append_datasets(text: str, datasets: Sequence[str], cases: int) -> str:
     """Append the datasets without a column to a text, unless all cases lack the column."""
     if len(datasets) == cases:
         return text

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stp.collect.published import PublishedValue, beside, read_published
+from stp.collect.published import PublishedValue, read_published, select_published
 from stp.collect.scores import read_collected
-from stp.core.errors import FileError, StpError, nearest
+from stp.core.errors import FileError, StpError, suggest_name
 from stp.page.figure_style import Style, origin_note, styles
-from stp.page.units import readable
+from stp.page.units import format_unit
 from stp.plan.column import Column
 from stp.plan.manifest import (
     Cell,
@@ -94,7 +94,7 @@ class Scores:
         if case not in self.cases:
             raise StpError(
                 f"nothing of the dimension {self.plan.dimension} was tested on {case!r}",
-                remedy=nearest(str(case), self.cases),
+                remedy=suggest_name(str(case), self.cases),
             )
         return self.cases[case]
 
@@ -165,7 +165,7 @@ class Scores:
         """
         cell, of_column = self.cases[case][0].cells[0], self.column(case, column)
         if of_column.unit:
-            return readable(of_column.unit)
+            return format_unit(of_column.unit)
         declared = self.plan.conventions[of_column.convention].unit
         facts = self.plan.datasets.get(cell.key.tested_on)
         return unit_of_value(
@@ -270,7 +270,7 @@ def published_by_lead(scores: Scores, case: str, column: str) -> dict[str, dict[
     of_column = scores.column(case, column)
     cell = scores.lines(case)[0].cells[0]
     by_model: dict[str, dict[int, float]] = {}
-    for value in beside(scores.plan, cell, scores.published):
+    for value in select_published(scores.plan, cell, scores.published):
         is_of_column = (value.metric, value.variable) == (of_column.heading, of_column.variable)
         if is_of_column and (value.leads or "").isdigit():
             by_model.setdefault(value.model, {})[int(str(value.leads))] = value.value

@@ -76,7 +76,7 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 
 
 def _panel(axes: Axes, scores: Scores, points: Mapping[str, tuple[float, float]]) -> None:
-    best = front(points)
+    best = pareto_front(points)
     axes.plot(
         [points[m][0] for m in best],
         [points[m][1] for m in best],
@@ -97,7 +97,7 @@ def _panel(axes: Axes, scores: Scores, points: Mapping[str, tuple[float, float]]
     axes.invert_yaxis()
 
 
-def front(points: Mapping[str, tuple[float, float]]) -> list[str]:
+def pareto_front(points: Mapping[str, tuple[float, float]]) -> list[str]:
     """Pareto front: models that no other model beats in both speed and mean rank, fastest first.
 
     Args:

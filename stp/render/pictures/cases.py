@@ -7,7 +7,7 @@ One of these tests is called a case. It is named by training and test dataset, s
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError, suggest_name
 from stp.plan.manifest import columns_of
 from stp.plan.manifest_types import Cell, Manifest, Names, StoredCell
 
@@ -38,7 +38,7 @@ def cases(manifest: Manifest) -> dict[str, list[Cell]]:
     return by_case
 
 
-def case_of(manifest: Manifest, name: str) -> TestedCase:
+def find_case(manifest: Manifest, name: str) -> TestedCase:
     """Find a case (a test on one dataset in one setting) by its name, such as ``kitti-caltech``.
 
     Args:
@@ -52,7 +52,7 @@ def case_of(manifest: Manifest, name: str) -> TestedCase:
     if name not in by_case:
         raise StpError(
             f"nothing of the dimension {manifest.dimension} was tested on {name!r}",
-            remedy=nearest(name, by_case),
+            remedy=suggest_name(name, by_case),
         )
     cells = by_case[name]
     columns = (columns_of(manifest, table, cells[0]).values() for table in manifest.tables)

@@ -15,7 +15,7 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from stp.core.disk import beside, writing
+from stp.core.disk import atomic_path, writing
 from stp.page.units import with_unit
 from stp.render.pictures.maps import coastline, latitude, longitude, ticks
 from stp.render.pictures.sheet import Group, Scale, Sheet
@@ -152,7 +152,7 @@ def contact_sheet(sheet: Sheet, out: Path) -> None:
             colour_bar(figure, bar, group, scales[id(group)])
             done += len(group.panels)
     _headings(figure, sheet, frames, left, width, size)
-    with writing(out), beside(out) as temporary:
+    with writing(out), atomic_path(out) as temporary:
         # Without the program's name, equal data give equal files.
         figure.savefig(temporary, format="png", dpi=DPI, metadata={"Software": None})
 

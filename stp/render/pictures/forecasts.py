@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from stp.core.errors import ArtefactError, StpError, nearest
+from stp.core.errors import ArtefactError, StpError, suggest_name
 from stp.core.parquet import read_table
 from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_read import read_decoded
 from stp.data.zarr_rows import MappedRows, read_metadata
 from stp.page.figure_style import origin_note
-from stp.page.units import readable
+from stp.page.units import format_unit
 from stp.plan.manifest import Manifest, title_of
 from stp.plan.manifest_types import StoredCell
 from stp.plan.setting import setting_of
-from stp.render.pictures.cases import TestedCase, case_of
+from stp.render.pictures.cases import TestedCase, find_case
 from stp.render.pictures.prepared import (
     choose,
     grid_of,
@@ -233,7 +233,7 @@ def compare(
     Raises:
         StpError: a name is unknown, no predictions are stored, or files are damaged.
     """
-    return Case(case_of(manifest, case), models, variable).sample(rule)
+    return Case(find_case(manifest, case), models, variable).sample(rule)
 
 
 class Case:
@@ -269,7 +269,7 @@ class Case:
         available = list(dict.fromkeys(cell.key.model for cell in self.cells.values()))
         for name in models:
             if name not in available:
-                raise StpError(f"{case}: no model {name!r}", remedy=nearest(name, available))
+                raise StpError(f"{case}: no model {name!r}", remedy=suggest_name(name, available))
         self._first = next(iter(self.cells.values()))
         self._data = Prepared(Path(self._first.data))
         self.channels = self._data.shape[0]
@@ -343,7 +343,9 @@ class Case:
         names = clips.index["clip"].astype(str).tolist()
         # A numbered sample is drawn if any model has it; the rules choose among common samples.
         numbered = rule.isdecimal()
-        drawable = np.unique(np.concatenate(self._samples)) if numbered else _common(self._samples)
+        drawable = (
+            np.unique(np.concatenate(self._samples)) if numbered else _common_samples(self._samples)
+        )
         chosen = choose_sample(scores, rule, drawable, written, names)
         number = chosen.sample
         if number >= len(clips):
@@ -445,7 +447,7 @@ def _join_labels(labels: Sequence[str]) -> str:
     return ", ".join(f"{name} ({variant})" if variant else name for name, _, variant in parts)
 
 
-def _common(numbers: Sequence[np.ndarray]) -> np.ndarray:
+def _common_samples(numbers: Sequence[np.ndarray]) -> np.ndarray:
     """Indices of the samples that all models (else most models) have stored, ascending."""
     all_samples, counts = np.unique(np.concatenate(numbers), return_counts=True)
     if not len(all_samples):
@@ -479,7 +481,7 @@ def _variables(of_tables: Sequence[str], data: Prepared, variable: str | None) -
         chosen = choose(names, variable, None)
     return [
         Variable(
-            plain_names[i] if plain_names[i] in in_tables else names[i], readable(units[i]), (i,)
+            plain_names[i] if plain_names[i] in in_tables else names[i], format_unit(units[i]), (i,)
         )
         for i in chosen
     ]

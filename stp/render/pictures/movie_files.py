@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from stp.core.disk import beside, writing
+from stp.core.disk import atomic_path, writing
 from stp.render.pictures import drawing
 from stp.render.pictures.sheet import Sheet
 
@@ -31,7 +31,7 @@ def save(frames: list[np.ndarray], out: Path, rate: int = FRAMES_PER_SECOND) -> 
         out: path of the file.
         rate: number of pictures per second.
     """
-    with writing(out), beside(out) as temporary:
+    with writing(out), atomic_path(out) as temporary:
         if out.suffix == ".gif":
             _gif(frames, temporary, rate)
         else:
@@ -58,7 +58,9 @@ def pictures(
     below = height + (gap + 0.25 if apart is None else apart)
     across = gap + n_clips * (width + gap) + (drawing.BAR if has_bar else 0)
     note = textwrap.wrap(sheet.note, int(across * 19))
-    size = even(across, TOP + len(sheet.groups) * below + (0.12 * len(note) + 0.12 if note else 0))
+    size = round_to_even_pixels(
+        across, TOP + len(sheet.groups) * below + (0.12 * len(note) + 0.12 if note else 0)
+    )
     figure = drawing.new_figure(*size)
     panels_drawn = []
     for row, group in enumerate(sheet.groups):
@@ -97,7 +99,9 @@ def pictures(
         yield pixels(figure)
 
 
-def even(width: float, height: float, dpi: float = drawing.DPI) -> tuple[float, float]:
+def round_to_even_pixels(
+    width: float, height: float, dpi: float = drawing.DPI
+) -> tuple[float, float]:
     """Round a size in inches to even numbers of pixels, which video needs."""
     width, height = (2 * round(side * dpi / 2) / dpi for side in (width, height))
     return width, height

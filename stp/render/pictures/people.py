@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse
 from scipy.spatial import cKDTree
 
-from stp.core.disk import beside, writing
+from stp.core.disk import atomic_path, writing
 from stp.core.errors import StpError
 from stp.page import figure_style
 from stp.page.figure_style import (
@@ -349,7 +349,7 @@ def save(figure: Figure, outs: Sequence[Path]) -> None:
     with paper_size():
         for out in reversed(outs):
             kind = out.suffix[1:]
-            with writing(out), beside(out) as temporary:
+            with writing(out), atomic_path(out) as temporary:
                 figure.savefig(
                     temporary, format=kind, dpi=DPI_OF_PRINT, metadata=figure_style.UNDATED[kind]
                 )
@@ -393,7 +393,7 @@ def fix_layout(figure: Figure) -> None:
     """
     figure.set_dpi(DPI)
     width, height = figure.get_size_inches()
-    figure.set_size_inches(*movie.even(width, height, DPI))
+    figure.set_size_inches(*movie.round_to_even_pixels(width, height, DPI))
     # Two lines leave room for the time.
     figure.suptitle(f"{figure.get_suptitle()}\n", fontsize=8, parse_math=False)
     for _ in range(2):  # maps of equal aspect need the second one

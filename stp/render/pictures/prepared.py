@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError, suggest_name
 from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_read import has_array, read_array, read_decoded
 from stp.render.pictures.sheet import Group, Panel, Sheet
@@ -125,16 +125,24 @@ def choose(names: Sequence[str], variable: str | None, level: str | None) -> lis
     full_name = variable if level is None else f"{variable}{level}"
     matches = [i for i, n in enumerate(names) if n == full_name]
     if not matches:
-        matches = [i for i, n in enumerate(names) if level and _plain(n) == _plain(full_name)]
+        matches = [
+            i
+            for i, n in enumerate(names)
+            if level and _strip_separators(n) == _strip_separators(full_name)
+        ]
     if not matches:
-        levels = [n for n in names if _plain(n).rstrip("0123456789") == _plain(variable)]
+        levels = [
+            n
+            for n in names
+            if _strip_separators(n).rstrip("0123456789") == _strip_separators(variable)
+        ]
         if levels and level is None:
             raise StpError(f"{variable} has several levels", expected=", ".join(levels))
-        raise StpError(f"there is no variable {full_name!r}", remedy=nearest(full_name, names))
+        raise StpError(f"there is no variable {full_name!r}", remedy=suggest_name(full_name, names))
     return matches
 
 
-def _plain(name: str) -> str:
+def _strip_separators(name: str) -> str:
     """Remove separators from a name: ``z_500`` and ``z@500`` become ``z500``."""
     return "".join(c for c in name.lower() if c.isalnum())
 

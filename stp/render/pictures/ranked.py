@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from stp.collect.direction import NO_DIRECTION, Direction
 from stp.collect.overall import overall
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError, suggest_name
 from stp.plan.manifest import Manifest
-from stp.render.pictures.cases import case_of
+from stp.render.pictures.cases import find_case
 from stp.render.pictures.forecasts import SampleForecasts, one_seed
 
 
@@ -29,7 +29,7 @@ def rank_forecasts(
     if by not in manifest.conventions:
         raise StpError(
             f"{by} is not scored in {manifest.dimension}",
-            remedy=nearest(by, manifest.conventions),
+            remedy=suggest_name(by, manifest.conventions),
         )
     direction = Direction.of(manifest, by)
     if not direction.is_known:
@@ -38,7 +38,7 @@ def rank_forecasts(
             f"nothing can be ranked by {by}: {NO_DIRECTION}",
             expected=f"one of {', '.join(directed)}",
         )
-    cells = one_seed(case_of(manifest, case))
+    cells = one_seed(find_case(manifest, case))
     values = [(overall(cells[forecast.label], by)[0], forecast) for forecast in sample.forecasts]
     valued = [(value, forecast) for value, forecast in values if value is not None]
     valued.sort(key=lambda pair: direction.loss(pair[0]))

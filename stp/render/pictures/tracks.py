@@ -67,7 +67,7 @@ def write_place(dataset: PreparedTracks, out: Path) -> None:
         save(overview(dataset), [out])
 
 
-def _whose(dataset: PreparedTracks) -> str:
+def _source_text(dataset: PreparedTracks) -> str:
     facts = dataset.about
     return f"{str(facts['source']).capitalize()} data, release {facts['release']}."
 
@@ -99,7 +99,7 @@ def overview(dataset: PreparedTracks) -> Figure:
             fontsize=9,
             parse_math=False,
         )
-        put_note(figure, [_whose(dataset)])
+        put_note(figure, [_source_text(dataset)])
     return figure
 
 
@@ -160,7 +160,7 @@ def walk(dataset: PreparedTracks) -> Iterator[np.ndarray]:
         axes = figure.subplots()
         draw_place(axes, dataset.obstacles, dataset.goals, extent)
         figure.suptitle(dataset.about["dataset"], fontsize=8)
-        put_note(figure, [_whose(dataset)])
+        put_note(figure, [_source_text(dataset)])
         fix_layout(figure)
         for moment in moments:
             artists: list[Line2D] = []

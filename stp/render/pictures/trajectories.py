@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError, suggest_name
 from stp.core.receipts import require_receipt
 from stp.page.figure_style import TEXT_WIDTH, new_figure, origin_note, paper_size
 from stp.plan.manifest_types import Manifest, Names, StoredCell
@@ -273,7 +273,9 @@ def evaluation_of(manifest: Manifest, name: str | None = None) -> Compared:
     if not tests:
         raise StpError(f"no test of {manifest.dimension} is about people")
     if name is not None and name not in tests:
-        raise StpError(f"{manifest.dimension} has no test {name!r}", remedy=nearest(name, tests))
+        raise StpError(
+            f"{manifest.dimension} has no test {name!r}", remedy=suggest_name(name, tests)
+        )
     return compare(tests[name or next(iter(tests))], manifest.names)
 
 
@@ -298,7 +300,7 @@ def labels_of_models(compared: Compared, models: Sequence[str]) -> list[str]:
             raise StpError(
                 f"{compared.title}: no model {name!r}",
                 expected=", ".join(labels),
-                remedy=nearest(name, labels),
+                remedy=suggest_name(name, labels),
             )
     return [label for name in models for label in labels[name]]
 
@@ -350,10 +352,10 @@ def draw_differing(manifest: Manifest, outs: Sequence[Path]) -> None:
         if out.suffix in drawing.MOVIES:
             first = compared_tests[0]
             labels = select_models(first)
-            drawing.write(first.scene(_of(first, labels).chosen(1)[0], labels), out)
+            drawing.write(first.scene(_select_models(first, labels).chosen(1)[0], labels), out)
 
 
-def _of(compared: Compared, labels: Sequence[str]) -> Compared:
+def _select_models(compared: Compared, labels: Sequence[str]) -> Compared:
     """Reduce a test to some models, so that only their differences count."""
     return replace(compared, predicted={label: compared.predicted[label] for label in labels})
 
@@ -372,7 +374,7 @@ def _figure(compared_tests: Sequence[Compared]) -> Figure:
     panels_per_test = 2 * ACROSS if len(compared_tests) == 1 else ACROSS
     panels_of = []
     for compared in compared_tests:
-        selected = _of(compared, select_models(compared))
+        selected = _select_models(compared, select_models(compared))
         panels_of += [(compared, selected, number) for number in selected.chosen(panels_per_test)]
     origin = origin_note(cells)
     notes: list[str] = [RULE, f"{origin[:1].upper()}{origin[1:]}."]

@@ -5,7 +5,7 @@ from pathlib import Path
 from types import ModuleType
 
 from stp.core import named_modules
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError, suggest_name
 
 ROOM = "stp.render.tables"
 
@@ -21,7 +21,7 @@ def module_of(table: str) -> str:
         raise StpError(
             f"the table {table} has no module",
             expected=f"{table}.py in stp/render/tables, or in the folder tables of its suite",
-            remedy=nearest(table, names),
+            remedy=suggest_name(table, names),
         )
     return named_modules.module_of(ROOM, table)
 

@@ -42,7 +42,7 @@ def of_cell(database: Path, details: CellDetails) -> Grid:
     return Grid(
         name="cell",
         title=details.name,
-        intro=[_what(cell), whose(cell)],
+        intro=[_describe_cell(cell), describe_origin(cell)],
         warnings=list(_warnings(cell)),
         sections=[
             _scores(details.scores, cell),
@@ -79,14 +79,17 @@ def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Step]) -> Gr
     return Grid(
         name="artefact",
         title=f"{row.stage} {row.fingerprint}",
-        intro=[whose(artefact.cells[0]), f"{len(artefact.cells)} cells were made from it."],
+        intro=[
+            describe_origin(artefact.cells[0]),
+            f"{len(artefact.cells)} cells were made from it.",
+        ],
         warnings=list(_warnings(artefact.cells[0])),
         sections=[
             artefacts_section(database, steps),
             Section(
                 "Recipe",
                 ["key", "value"],
-                [[key, _short(value)] for key, value in recipe.items()],
+                [[key, _format_value(value)] for key, value in recipe.items()],
                 [False, False],
             ),
             Section(
@@ -116,7 +119,7 @@ def of_missing(missing: Missing) -> Grid:
             "how": attempt.how or "",
             "detail": attempt.detail or "",
             "started (UTC)": _moment(attempt.started),
-            "took": _took(attempt.seconds),
+            "took": _format_duration(attempt.seconds),
             "host": attempt.host or "",
             "peak MB": _peak([attempt]),
         }
@@ -128,7 +131,7 @@ def of_missing(missing: Missing) -> Grid:
         intro=[
             f"{row.model} ({row.variant}), to be tested on {row.tested} ({row.subset}, "
             f"{row.setting}), {row.dimension}, suite {row.suite}.",
-            whose(row),
+            describe_origin(row),
         ],
         warnings=[f"NO SCORES: {row.stage}: {row.how}{detail}."],
         sections=[section_of_records("Attempts", attempts, ("attempt", "took", "peak MB"))]
@@ -143,7 +146,7 @@ def of_missing(missing: Missing) -> Grid:
     )
 
 
-def whose(row: Planned) -> str:
+def describe_origin(row: Planned) -> str:
     """Describe the origin of the data of a planned result, and the protocol and scale of its test.
 
     Args:
@@ -158,7 +161,7 @@ def whose(row: Planned) -> str:
     )
 
 
-def _what(cell: CellRow) -> str:
+def _describe_cell(cell: CellRow) -> str:
     trained = f"trained on {cell.trained_on}" if cell.model_folders else "no training"
     seed = "" if cell.seed is None else f", seed {cell.seed}"
     return (
@@ -257,7 +260,7 @@ def artefacts_section(
         {
             "stage": step.stage,
             "fingerprint": step.fingerprint,
-            "took": _took(step.seconds),
+            "took": _format_duration(step.seconds),
             "started (UTC)": _moment(step.started),
             "host": step.host or "",
             "device": step.device or "",
@@ -304,7 +307,7 @@ def _not_stored(cell: CellRow) -> Iterable[Section]:
         )
 
 
-def _took(seconds: float | None) -> str:
+def _format_duration(seconds: float | None) -> str:
     return "unknown" if seconds is None else duration(seconds)
 
 
@@ -321,5 +324,5 @@ def _count(value: int | None) -> str:
     return "–" if value is None else str(value)
 
 
-def _short(value: object) -> str:
+def _format_value(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)

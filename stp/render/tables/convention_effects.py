@@ -16,7 +16,7 @@ from stp.collect.connection import open_results_store
 from stp.collect.schema import EVALUATION
 from stp.page.digits import csv_value
 from stp.page.files import write_all
-from stp.page.formats import texts
+from stp.page.formats import render_grid
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
 from stp.render.tables.data_origin import data_used
@@ -176,7 +176,7 @@ def render_convention_effects(database: Path, out: Path) -> None:
     with _open_effects(database) as connection:
         rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM effects ORDER BY number")
         lines = [[csv_value(value) for value in row] for row in rows.fetchall()]
-        pages = texts(_grid(connection, out.stem), out.parent)
+        pages = render_grid(_grid(connection, out.stem), out.parent)
     write_all({out: csv_text([COLUMNS, *lines]), **pages})
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from stp.page.commands import table_command
-from stp.page.digits import number
+from stp.page.digits import format_number
 from stp.page.figure_style import origin_note
 from stp.page.files import write_all
-from stp.page.formats import texts
+from stp.page.formats import render_grid
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
 from stp.plan.manifest import Cell, Manifest, columns_of
@@ -27,7 +27,7 @@ def cells_of(plan: Manifest) -> dict[str, Cell]:
     return {cell.key.tested_on: cell for cell in plan.cells}
 
 
-def where(plan: Manifest, cell: Cell) -> list[str]:
+def origin_columns(plan: Manifest, cell: Cell) -> list[str]:
     """Texts for the first four columns of a table: source of the data, scale, protocol, dataset."""
     return [cell.source, plan.scale, cell.protocol, cell.key.tested_on]
 
@@ -38,7 +38,7 @@ def conventions_of(plan: Manifest, cell: Cell) -> list[str]:
     return list(dict.fromkeys(column.convention for column in columns))
 
 
-def meanings(plan: Manifest, conventions: Iterable[str]) -> list[str]:
+def explain_conventions(plan: Manifest, conventions: Iterable[str]) -> list[str]:
     """Explain each convention in a line, for the legend of a table.
 
     A convention is one exact definition of a metric, such as ``ssim.range2``.
@@ -50,8 +50,11 @@ def meanings(plan: Manifest, conventions: Iterable[str]) -> list[str]:
 
 def write(out: Path, header: Sequence[str], rows: Sequence[Sequence[object]], grid: Grid) -> None:
     """Write a table as .csv, .md, .tex and .html."""
-    lines = [header, *([number(v) if isinstance(v, float) else v for v in row] for row in rows)]
-    write_all({out: csv_text(lines), **texts(grid, out.parent)})
+    lines = [
+        header,
+        *([format_number(v) if isinstance(v, float) else v for v in row] for row in rows),
+    ]
+    write_all({out: csv_text(lines), **render_grid(grid, out.parent)})
 
 
 def write_study(
@@ -85,7 +88,7 @@ def write_study(
         "whose place they are used."
     )
     if legend is None:
-        legend = meanings(plan, names)
+        legend = explain_conventions(plan, names)
     grid = Grid(
         name=out.stem,
         title=f"{title}, scale {plan.scale}",

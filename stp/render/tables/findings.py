@@ -26,7 +26,7 @@ from stp.collect.suite_views import head_of
 from stp.core.errors import FileError, StpError
 from stp.page.digits import csv_value
 from stp.page.files import write_all
-from stp.page.formats import latex, texts
+from stp.page.formats import latex, render_grid
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
 from stp.render.tables.verdict import verdict_query
@@ -340,11 +340,12 @@ def notable_comparisons(finding: Finding, side: str) -> list[str]:
         few = row.comparisons <= FEW
         if row.side == side and (row.outcome is False or (few and row.outcome)):
             heading = f"{row.part}:" if few else f"against {row.part!r}:"
-            other = f"{row.against}: {_number(row.other)}"
+            other = f"{row.against}: {_format_value(row.other)}"
             other = "the best" if row.against == row.model else other
             clips = "" if row.in_common is None else f", n = {row.in_common:,}"
             lines_of_part.setdefault(heading, []).append(
-                f"{row.model} on {row.tested}, {row.metric}: {_number(row.value)} ({other}{clips})"
+                f"{row.model} on {row.tested}, {row.metric}: {_format_value(row.value)} "
+                f"({other}{clips})"
             )
     return [f"{heading} {'; '.join(lines)}" for heading, lines in lines_of_part.items()]
 
@@ -372,7 +373,7 @@ def render_findings(database: Path, folder: Path, out: Path) -> None:
     pages_grid = grid(findings, out.stem)
     # A float of LaTeX has to fit on a page, so it contains verdicts only.
     brief = replace(pages_grid, sections=pages_grid.sections[:1])
-    pages = {**texts(pages_grid, out.parent), out.with_suffix(".tex"): latex.text(brief)}
+    pages = {**render_grid(pages_grid, out.parent), out.with_suffix(".tex"): latex.text(brief)}
     write_all({out: _csv(findings), **pages})
 
 
@@ -385,7 +386,7 @@ def _csv(findings: list[Finding]) -> str:
     return csv_text(lines)
 
 
-def _number(value: float | None) -> str:
+def _format_value(value: float | None) -> str:
     return "none" if value is None else f"{value:.6g}"
 
 

@@ -59,7 +59,7 @@ def read_leads(
     rows_at = {}
     for lead in sorted(pc.unique(scores["lead"].drop_null()).to_pylist()):
         at_lead = overall(scores, lead)
-        rows_at[lead] = _existing(make_rows(manifest, table, at_lead, [], absent))
+        rows_at[lead] = _drop_empty_columns(make_rows(manifest, table, at_lead, [], absent))
     steps: dict[str, float | None] = dict.fromkeys(row.dataset for row in rows)
     for row in rows:
         if row.cells and steps[row.dataset] is None:
@@ -68,7 +68,7 @@ def read_leads(
     return Leads(rows_at, ranked, steps)
 
 
-def _existing(rows: list[Row]) -> list[Row]:
+def _drop_empty_columns(rows: list[Row]) -> list[Row]:
     """Leave out columns without values at a lead time in all rows of a dataset.
 
     Distances between sets have no values by lead time, and forecasts of other datasets may be

@@ -38,7 +38,7 @@ def page(config: Config) -> str:
     return "\n".join([HEAD, *_metrics(config), "", *_columns(config)]) + "\n"
 
 
-def better(metric: Metric, choice: str) -> str:
+def describe_direction(metric: Metric, choice: str) -> str:
     """Describe which values of a convention are better: ``higher``, ``lower``, ``1 is best``.
 
     Args:
@@ -59,7 +59,7 @@ def _metrics(config: Config) -> Iterator[str]:
         yield f"| **{name}** | | | **{metric.title}**{''.join(f'; {note}' for note in notes)} |"
         for choice, convention in metric.conventions.items():
             about, unit = convention.about.replace("|", "\\|"), metric.unit_of(choice)
-            yield f"| `{name}.{choice}` | {better(metric, choice)} | {unit} | {about} |"
+            yield f"| `{name}.{choice}` | {describe_direction(metric, choice)} | {unit} | {about} |"
 
 
 def _columns(config: Config) -> Iterator[str]:

@@ -11,8 +11,8 @@ from stp.plan.manifest import Manifest, load_manifest
 from stp.render.tables.distortion_study import (
     WHERE,
     cells_of,
+    origin_columns,
     section_of_distortions,
-    where,
     write_study,
 )
 from stp.render.tables.sample_size import too_few
@@ -62,7 +62,7 @@ def render_noise_study(manifest: Path, out: Path) -> None:
 def _rows(plan: Manifest, all_curves: list[Curve], most: int) -> list[list[object]]:
     cells = cells_of(plan)
     return [
-        [*where(plan, cells[curve.dataset]), curve.n, curve.convention, curve.distortion,
+        [*origin_columns(plan, cells[curve.dataset]), curve.n, curve.convention, curve.distortion,
          curve.correlation, curve.low, curve.high, curve.why, *curve.values,
          *[None] * (most - len(curve.values))]
         for curve in all_curves

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from stp.collect.direction import LEVEL
 from stp.collect.pairwise_tests import Pair as Tested
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError, suggest_name
 from stp.core.exit_codes import NothingFoundError
 from stp.page.digits import digits
 from stp.page.grid import Grid, Item, Section
@@ -259,7 +259,8 @@ def _check_known(kind: str, names: Iterable[str], available: set[str], results: 
         if name not in available:
             raise NothingFoundError(
                 f"no {kind} {name!r} was evaluated in {results}",
-                remedy=f"{nearest(name, available)} (--results names the folder of another scale)",
+                remedy=f"{suggest_name(name, available)} "
+                "(--results names the folder of another scale)",
             )
 
 

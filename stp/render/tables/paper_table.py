@@ -16,7 +16,7 @@ from stp.collect.scores import COLLECTED, collect_rows
 from stp.collect.views import EVERY_SCORE
 from stp.core.errors import FileError, StpError
 from stp.page import formats
-from stp.page.digits import number
+from stp.page.digits import format_number
 from stp.page.files import write_all
 from stp.page.safe_text import csv_text
 from stp.plan.cell_key import CellKey
@@ -179,7 +179,9 @@ class PaperTable(NamedTuple):
     leads: Leads | None
 
 
-def make(plan: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str]) -> PaperTable:
+def make_paper_table(
+    plan: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str]
+) -> PaperTable:
     """Make the rows of a table, with the ranks of their values and tests against the best.
 
     Args:
@@ -203,12 +205,12 @@ def _write(
     plan: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str], out: Path
 ) -> None:
     """Write all files of a table; the CSV comes last, so that its presence means that all exist."""
-    rows, ranked, leads = make(plan, table, scores, absent)
+    rows, ranked, leads = make_paper_table(plan, table, scores, absent)
     pages = grid(plan, table, rows, ranked, partial=bool(absent), leads=leads)
     texts = {out: _table_csv(rows), out.with_name(f"{out.stem}_tidy.csv"): tidy_csv(rows, ranked)}
     if leads:
         texts[out.with_name(f"{out.stem}_leads.csv")] = leads_csv(leads)
-    write_all(texts | formats.texts(pages, out.parent, out.stem))
+    write_all(texts | formats.render_grid(pages, out.parent, out.stem))
 
 
 def _table_csv(rows: list[Row]) -> str:
@@ -239,7 +241,7 @@ def _table_csv(rows: list[Row]) -> str:
         if of_people:
             line += [row.counted.people, row.counted.episodes] if row.counted else [None, None]
         for column in columns:
-            line += _three(row.entries.get(column))
+            line += _format_entry(row.entries.get(column))
             line += _spread(row.entries.get(column)) if of_people else []
         lines.append([*line, "; ".join(row.notes)])
     return csv_text(lines)
@@ -253,12 +255,12 @@ def _spread(entry: Entry | None) -> list[str]:
         return [""] * len(_SPREAD)
     published = entry.published.sd if entry.published else None
     reason = "" if entry.value is None or entry.low is not None else entry.reason
-    return [*map(number, (entry.sd, published, entry.low, entry.high)), reason]
+    return [*map(format_number, (entry.sd, published, entry.low, entry.high)), reason]
 
 
-def _three(entry: Entry | None) -> list[str]:
+def _format_entry(entry: Entry | None) -> list[str]:
     """Format value, published value and difference; empty for a column that the dataset lacks."""
     if entry is None:
         return ["", "", ""]
     published = entry.published.value if entry.published else None
-    return [number(entry.value), number(published), number(entry.difference)]
+    return [format_number(entry.value), format_number(published), format_number(entry.difference)]

@@ -7,7 +7,7 @@ and its code.
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from stp.collect.published import PublishedValue, beside
+from stp.collect.published import PublishedValue, select_published
 from stp.core.receipts import require_receipt
 from stp.options.protocols import RELEASED
 from stp.page.grid import Section
@@ -71,7 +71,7 @@ def absent_methods(
         pairs of the paper's name of a method and the reason.
     """
     computed = {manifest.published_names.of_model(cell.key) for cell in cells}
-    printed = {value.model for value in beside(manifest, cells[0], published)}
+    printed = {value.model for value in select_published(manifest, cells[0], published)}
     for method, reason in manifest.absent.items():
         if method in printed - computed:
             yield method, reason

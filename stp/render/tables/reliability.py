@@ -15,10 +15,10 @@ from stp.collect.published import PublishedValue, of_cell, read_published
 from stp.collect.scores import read_collected
 from stp.page.commands import table_command
 from stp.page.data_origin import origin
-from stp.page.digits import number
+from stp.page.digits import format_number
 from stp.page.figure_style import new_figure, paper_size, save
 from stp.page.files import write_all
-from stp.page.formats import texts
+from stp.page.formats import render_grid
 from stp.page.grid import Grid, Section
 from stp.page.safe_text import csv_text
 from stp.plan.cell_key import CellKey
@@ -29,7 +29,7 @@ from stp.render.direction import Direction, heading
 from stp.render.tables.demands import demand_runs
 from stp.render.tables.paper_table import demand_complete
 from stp.render.tables.rows import Overall, Row, make_rows, overall
-from stp.render.tables.run_statistics import PAPER_P, PAPER_STD, describe_runs, meaning
+from stp.render.tables.run_statistics import PAPER_P, PAPER_STD, describe_runs, explain_statistic
 from stp.run.results import rows_of
 
 TABLE = "reliability"
@@ -245,7 +245,7 @@ def render_reliability(manifest: Path, out: Path) -> None:
             missing; nothing is written.
     """
     plan, models = read_runs(manifest)
-    pages = texts(_grid(plan, models, out.stem), out.parent)
+    pages = render_grid(_grid(plan, models, out.stem), out.parent)
     draw(models, out.with_suffix(".png"))
     write_all({out: _csv(models), **pages})
 
@@ -273,7 +273,7 @@ def _run_lines(model: RepeatedRuns, column: MetricRuns) -> Iterable[list[object]
         yield [
             f"run {i + 1}",
             model.seeds[i] if has_run else "",
-            number(column.runs[i] if has_run else None),
+            format_number(column.runs[i] if has_run else None),
             published[i] if i < len(published) else "",
             "",
             "",
@@ -288,7 +288,14 @@ def _statistic_lines(model: RepeatedRuns, column: MetricRuns) -> Iterable[list[o
         value, other = column.statistics.get(name), of_published.get(name)
         fair = model.row.comparable and published and not published.note and name == "mean"
         difference = value - other if fair and value is not None and other is not None else None
-        yield [name, "", number(value), printed.get(name, ""), number(other), number(difference)]
+        yield [
+            name,
+            "",
+            format_number(value),
+            printed.get(name, ""),
+            format_number(other),
+            format_number(difference),
+        ]
 
 
 def _grid(plan: Manifest, models: list[RepeatedRuns], name: str) -> Grid:
@@ -353,7 +360,7 @@ def _runs_table(plan: Manifest, model: RepeatedRuns) -> Iterable[list[str]]:
         runs = [_digits(value, column.statistics.get("std.sample")) for value in column.runs]
         runs += [""] * (most - len(runs))
         std, p = (column.statistics.get(name) for name in (PAPER_STD, PAPER_P))
-        yield [_heading(plan, column), "ours", *runs, _short(std), _probability(p)]
+        yield [_heading(plan, column), "ours", *runs, _format_value(std), _probability(p)]
         if column.published:
             printed = [*column.published.runs] + [""] * (most - len(column.published.runs))
             yield ["", "paper", *printed, column.published.std, column.published.pvalue]
@@ -390,12 +397,12 @@ def _spread_table(plan: Manifest, model: RepeatedRuns) -> Iterable[list[str]]:
                 side,
                 mean,
                 f"{low} to {high}" if statistics else "–",
-                _short(std),
+                _format_value(std),
                 least,
                 most,
-                _short(statistics.get("range")),
+                _format_value(statistics.get("range")),
                 "–" if cv is None else f"{100 * cv:.2g} %",
-                *(_short(statistics.get(name)) for name in differences),
+                *(_format_value(statistics.get(name)) for name in differences),
                 *(_probability(statistics.get(name)) for name in tests),
             ]
 
@@ -413,7 +420,7 @@ def _digits(value: float | None, std: float | None) -> str:
     return f"{value:.{min(12, max(0, 1 - math.floor(math.log10(std))))}f}"
 
 
-def _short(value: float | None) -> str:
+def _format_value(value: float | None) -> str:
     return "–" if value is None else f"{value:.3g}"
 
 
@@ -440,7 +447,7 @@ def _legend(plan: Manifest, models: list[RepeatedRuns]) -> Iterable[str]:
         )
     yield f"std: `{PAPER_STD}`; pvalue: `{PAPER_P}`; –: undefined or not available"
     for statistic in statistics:
-        yield f"`{statistic}`: {meaning(statistic)}"
+        yield f"`{statistic}`: {explain_statistic(statistic)}"
 
 
 def draw(models: Sequence[RepeatedRuns], out: Path) -> None:

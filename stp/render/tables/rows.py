@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stp.collect.published import PublishedValue, beside, of_cell
+from stp.collect.published import PublishedValue, of_cell, select_published
 from stp.collect.score_rows import ScoreRow, score_rows
 from stp.core.lock import COUNTS
 from stp.options.score import CELL_KEYS
@@ -193,7 +193,7 @@ def gaps(manifest: Manifest, table: str, rows: pa.Table, scores: Overall) -> lis
         lacking = [
             f"{name} ({column.convention})"
             for name, column in columns.items()
-            if (cell.key, *_place(column), column.statistic) not in scores
+            if (cell.key, *_score_key(column), column.statistic) not in scores
         ]
         if lacking:
             lacking_cells.append(f"{describe(cell.key)}: no overall value of {', '.join(lacking)}")
@@ -250,7 +250,7 @@ def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
         title = names.datasets.get(tested, tested)
         if trained != tested and not manifest.kind_of(cell).names_training:
             title = f"{names.datasets.get(trained, trained)} -> {title}"
-        return ", ".join([title, *_case(manifest, cell)])
+        return ", ".join([title, *_describe_case(manifest, cell)])
 
     def predictor(cell: Cell) -> str:
         name = cell.key.model
@@ -270,7 +270,7 @@ def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
     return labels
 
 
-def _case(manifest: Manifest, cell: Cell) -> Iterable[str]:
+def _describe_case(manifest: Manifest, cell: Cell) -> Iterable[str]:
     key, setting = cell.key, setting_of(cell.key.setting)
     if key.subset not in ("test", ROBUSTNESS):
         yield key.subset.replace("_", " ")
@@ -335,7 +335,9 @@ def _printed_row(
     """Make the row of a method that has only published values, for the test of ``cell``."""
     dataset, method = label
     entries = {}
-    of_method = [value for value in beside(manifest, cell, published) if value.model == method]
+    of_method = [
+        value for value in select_published(manifest, cell, published) if value.model == method
+    ]
     for name, column in columns_of(manifest, table, cell).items():
         printed = _find(column, of_method)
         if printed is not None:
@@ -442,7 +444,7 @@ def _entry(
     """Make the entry of a column from the cells of all seeds; no value if one seed has none."""
 
     def rows(statistic: str) -> list[ScoreRow | None]:
-        return [scores.get((key, *_place(column), statistic)) for key in keys]
+        return [scores.get((key, *_score_key(column), statistic)) for key in keys]
 
     means = rows(column.statistic)
     has_interval = column.statistic in ("mean", "median")
@@ -456,11 +458,11 @@ def _entry(
     return Entry(
         convention=column.convention,
         part=column.part,
-        n=_fewest(means),
+        n=_smallest_n(means),
         value=value,
         low=low,
         high=high,
-        clusters=_fewest(lows),
+        clusters=_smallest_n(lows),
         seed_sd=statistics.stdev(_values(means)) if value is not None and len(means) > 1 else None,
         published=published,
         difference=value - published.value if fair and published and value is not None else None,
@@ -471,7 +473,7 @@ def _entry(
     )
 
 
-def _place(column: Column) -> tuple[str, Part]:
+def _score_key(column: Column) -> tuple[str, Part]:
     """Convention and part of the score rows of a column, without the statistic."""
     return column.convention, column.part._replace(statistic="mean")
 
@@ -480,7 +482,7 @@ def _values(rows: list[ScoreRow | None]) -> list[float]:
     return [row.value for row in rows if row is not None and row.value is not None]
 
 
-def _fewest(rows: list[ScoreRow | None]) -> int | None:
+def _smallest_n(rows: list[ScoreRow | None]) -> int | None:
     return min((row.n for row in rows if row is not None and row.n is not None), default=None)
 
 

@@ -39,10 +39,10 @@ MEANINGS = {
     "range": "max - min",
     "cv": "coefficient of variation: std.sample / |mean|",
 }
-"""Meaning of each statistic, except ``mdd.*``; see `meaning`."""
+"""Meaning of each statistic, except ``mdd.*``; see `explain_statistic`."""
 
 
-def meaning(statistic: str) -> str:
+def explain_statistic(statistic: str) -> str:
     """Explain a statistic in words.
 
     Args:

@@ -12,7 +12,7 @@ from stp.collect.connection import open_results_store
 from stp.page.data_origin import origin
 from stp.page.digits import csv_value, digits
 from stp.page.files import write_all
-from stp.page.formats import texts
+from stp.page.formats import render_grid
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
 
@@ -58,7 +58,7 @@ def render_runtime(database: Path, out: Path) -> None:
     """
     rows = _read(database)
     lines = [[csv_value(row[name]) for name in COLUMNS] for row in rows]
-    write_all({out: csv_text([COLUMNS, *lines]), **texts(_grid(rows, out.stem), out.parent)})
+    write_all({out: csv_text([COLUMNS, *lines]), **render_grid(_grid(rows, out.stem), out.parent)})
 
 
 def _read(database: Path) -> list[Row]:

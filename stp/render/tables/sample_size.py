@@ -17,16 +17,16 @@ from stp.render.tables.distortion_study import (
     WHERE,
     cells_of,
     conventions_of,
-    where,
+    origin_columns,
     write_study,
 )
 from stp.score.sample_size import (
     SHARES,
     AtSize,
     Extrapolated,
+    distances_within,
     extrapolate,
     why_no_line,
-    within,
 )
 
 HEADER = (
@@ -87,7 +87,7 @@ def sizes_of(plan: Manifest) -> list[Sizes]:
             first, second = real[order[:half]], real[order[half : 2 * half]]
             why = why_no_line(half, real.shape[1])
             line = None if why else extrapolate(first, second, metric.distance)
-            at_sizes = within(real, sizes, metric.distance)
+            at_sizes = distances_within(real, sizes, metric.distance)
             all_sizes.append(Sizes(dataset, convention, real.shape[1], at_sizes, line, why))
     return all_sizes
 
@@ -117,8 +117,8 @@ def render_sample_size(manifest: Path, out: Path) -> None:
     all_sizes = sizes_of(plan)
     cells = cells_of(plan)
     rows = [
-        [*where(plan, cells[sizes.dataset]), sizes.convention, sizes.features, at.n, at.mean,
-         at.standard_error, at.deviation, at.tries,
+        [*origin_columns(plan, cells[sizes.dataset]), sizes.convention, sizes.features, at.n,
+         at.mean, at.standard_error, at.deviation, at.tries,
          None if sizes.infinite is None else sizes.infinite.value,
          None if sizes.infinite is None else sizes.infinite.standard_error, sizes.why]
         for sizes in all_sizes

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from stp.collect.connection import open_results_store
-from stp.core.errors import FileError, StpError, nearest
+from stp.core.errors import FileError, StpError, suggest_name
 from stp.core.exit_codes import NothingFoundError
 from stp.page.commands import table_command
 from stp.page.grid import Grid, Section
@@ -24,7 +24,7 @@ from stp.plan.manifest import Cell, Manifest, load_manifest, title_of
 from stp.plan.suite import FINDINGS, OF_ALL, NamedTable, SuiteTable, ViewTable, read_suites
 from stp.render.tables import view_table
 from stp.render.tables.by_name import import_table, render
-from stp.render.tables.paper_table import PaperTable, demand_complete, make, read_scores
+from stp.render.tables.paper_table import PaperTable, demand_complete, make_paper_table, read_scores
 from stp.render.tables.table_layout import grid
 from stp.render.tables.tidy import HEADER, Field, tidy_rows
 from stp.run.results import last_results
@@ -145,7 +145,7 @@ def check_name(name: str) -> None:
     """
     available = tables()
     if name not in available:
-        raise StpError(f"no table {name!r}", remedy=nearest(name, available))
+        raise StpError(f"no table {name!r}", remedy=suggest_name(name, available))
 
 
 def is_about_scores(name: str) -> bool:
@@ -222,7 +222,7 @@ def of_scores(
     plan = _columns_kept(_cases_kept(full_plan, cases), name, selection.metric)
     scores = read_scores(database, plan)
     demand_complete(plan, name, scores, database)
-    table = _models_kept(make(plan, name, scores, {}), plan, models)
+    table = _models_kept(make_paper_table(plan, name, scores, {}), plan, models)
     return grid(
         plan, name, table.rows, table.standings, partial=False, leads=table.leads
     ), tidy_rows(table.rows, table.standings)
@@ -300,7 +300,7 @@ def questions_of(name: str) -> "dict[int, Question]":
         raise StpError(
             f"{name} is not a table of findings",
             expected=f"one of {', '.join(sorted(tables_of_findings))}",
-            remedy=nearest(name, tables_of_findings),
+            remedy=suggest_name(name, tables_of_findings),
         )
     return findings.read_questions(_queries(name))
 
@@ -348,7 +348,7 @@ def _cases_kept(plan: Manifest, words: Sequence[str]) -> Manifest:
     """Keep the cells for which every word is the name or title of their dataset or case."""
     kept = tuple(cell for cell in plan.cells if all(_is_case(word, plan, cell) for word in words))
     if not kept:
-        raise _nothing("dataset or case", "/".join(words), _cases(plan))
+        raise _not_found_error("dataset or case", "/".join(words), _cases(plan))
     return replace(plan, cells=kept)
 
 
@@ -372,7 +372,7 @@ def _check_model(word: str, plan: Manifest) -> None:
     """Refuse a word that names neither a case nor a model."""
     models = {cell.key.model for cell in plan.cells}
     if not any(_is_model(word, plan, name) for name in models):
-        raise _nothing("dataset, case or model", word, models | _cases(plan))
+        raise _not_found_error("dataset, case or model", word, models | _cases(plan))
 
 
 def _columns_kept(plan: Manifest, table: str, metric: str | None) -> Manifest:
@@ -386,7 +386,9 @@ def _columns_kept(plan: Manifest, table: str, metric: str | None) -> Manifest:
         if dataset in datasets
     }
     if not any(kept.values()):
-        raise _nothing("column", metric, {c.name for d in datasets for c in columns.get(d, ())})
+        raise _not_found_error(
+            "column", metric, {c.name for d in datasets for c in columns.get(d, ())}
+        )
     return replace(plan, tables={**plan.tables, table: replace(plan.tables[table], columns=kept)})
 
 
@@ -407,7 +409,7 @@ def _models_kept(table: PaperTable, plan: Manifest, models: Sequence[str]) -> Pa
         if all(_is_model(word, plan, row.key.model) for word in models)
     ]
     if not numbers:
-        raise _nothing("model", "/".join(models), {row.key.model for row in table.rows})
+        raise _not_found_error("model", "/".join(models), {row.key.model for row in table.rows})
     leads = table.leads
     if leads:
         leads = replace(
@@ -422,9 +424,9 @@ def _models_kept(table: PaperTable, plan: Manifest, models: Sequence[str]) -> Pa
     )
 
 
-def _nothing(kind: str, name: str, available: Iterable[str]) -> NothingFoundError:
+def _not_found_error(kind: str, name: str, available: Iterable[str]) -> NothingFoundError:
     return NothingFoundError(
         f"the table has no {kind} {name!r}",
         expected=f"one of {', '.join(sorted(available))}",
-        remedy=nearest(name, available),
+        remedy=suggest_name(name, available),
     )

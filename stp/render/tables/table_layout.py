@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from stp.collect.direction import LEVEL
 from stp.page.commands import trust_command
-from stp.page.data_origin import origin, shares
+from stp.page.data_origin import count_kinds, origin
 from stp.page.digits import digits
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Manifest
@@ -56,7 +56,7 @@ def grid(
             *_columns(manifest, rows),
             *_trust(manifest, rows, partial),
             *(_marks() if manifest.are_rivals else []),
-            *_signs(table, leads is not None),
+            *_explain_signs(table, leads is not None),
         ],
         made_from=f"Made from the scores of {len(manifest.cells)} cells of the manifest "
         f"`{table}.json`, scale {manifest.scale}, code {manifest.code}"
@@ -111,7 +111,7 @@ def _warnings(rows: list[Row], partial: bool) -> Iterable[str]:
     computed = [row for row in rows if not row.is_printed]
     other_data = [row for row in computed if not row.comparable and row.source != "own"]
     if other_data:
-        origins = shares((origin(row.source, row.protocol) for row in other_data), "rows")
+        origins = count_kinds((origin(row.source, row.protocol) for row in other_data), "rows")
         yield (
             f"WARNING: {len(other_data)} of {len(computed)} rows are NOT COMPARABLE with the "
             f"published values: {origins}."
@@ -381,7 +381,7 @@ def _marks() -> Iterable[str]:
     )
 
 
-def _signs(table: str, with_leads: bool) -> Iterable[str]:
+def _explain_signs(table: str, with_leads: bool) -> Iterable[str]:
     yield "↑: higher is better; ↓: lower is better; → 1: the closer to 1 the better."
     yield "seeds: – for a deterministic model; n: test clips; N: clips behind a distance of sets."
     files = f"`{table}_tidy.csv`" + (f" and `{table}_leads.csv`" if with_leads else "")

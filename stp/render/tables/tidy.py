@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from stp.options.score import CELL_KEYS
-from stp.page.digits import number
+from stp.page.digits import format_number
 from stp.page.safe_text import csv_text
 from stp.render.tables.best_rows import Standing, Standings
 from stp.render.tables.leads import Leads
@@ -66,8 +66,8 @@ def tidy_rows(rows: Sequence[Row], ranked: Standings) -> list[list[Field]]:
             standing = standing_of.get(column, Standing())
             lines.append(
                 [
-                    *_whose(row),
-                    *_what(column, entry),
+                    *_row_fields(row),
+                    *_column_fields(column, entry),
                     *_value(row, entry, standing),
                     standing.best,
                     standing.p,
@@ -99,8 +99,8 @@ def leads_csv(leads: Leads) -> str:
                 standing = standing_of.get(column, Standing())
                 lines.append(
                     [
-                        *_whose(row),
-                        *_what(column, entry),
+                        *_row_fields(row),
+                        *_column_fields(column, entry),
                         lead,
                         None if step is None else lead * step,
                         *_value(row, entry, standing),
@@ -112,11 +112,12 @@ def leads_csv(leads: Leads) -> str:
 
 def _rounded_csv(lines: Iterable[Sequence[Field]]) -> str:
     return csv_text(
-        [number(value) if isinstance(value, float) else value for value in line] for line in lines
+        [format_number(value) if isinstance(value, float) else value for value in line]
+        for line in lines
     )
 
 
-def _whose(row: Row) -> list[Field]:
+def _row_fields(row: Row) -> list[Field]:
     return [
         row.source,
         row.scale,
@@ -128,7 +129,7 @@ def _whose(row: Row) -> list[Field]:
     ]
 
 
-def _what(column: str, entry: Entry) -> list[Field]:
+def _column_fields(column: str, entry: Entry) -> list[Field]:
     part = entry.part
     return [column, entry.convention, part.variable, part.threshold, part.leads]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from stp.collect import trace
 from stp.collect.cell import lineage
-from stp.collect.query import ask
+from stp.collect.query import query_rows
 from stp.collect.schema import CellRow
 from stp.page.grid import Grid, Item, Section, section_of_records
 from stp.plan.setting import ROBUSTNESS
@@ -102,7 +102,7 @@ def _origin(match: trace.Match) -> str:
 
 def _source(database: Path, scores: Sequence[str]) -> Section:
     placeholders = ", ".join("?" for _ in scores)
-    cells = ask(
+    cells = query_rows(
         database,
         CellRow,
         f"FROM cells WHERE scores_fingerprint IN ({placeholders}) "

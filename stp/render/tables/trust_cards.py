@@ -12,7 +12,7 @@ from stp.collect.trust_card import OfDataset, cards
 from stp.page.commands import trust_command
 from stp.page.grid import Item, Section
 from stp.plan.manifest import Manifest, load_manifest
-from stp.render.tables.distortion_study import WHERE, cells_of, where, write_study
+from stp.render.tables.distortion_study import WHERE, cells_of, origin_columns, write_study
 
 HEADER = (
     *WHERE,
@@ -81,7 +81,7 @@ def render_trust_cards(manifest: Path, out: Path) -> None:
     ]
     cells = cells_of(plan)
     rows = [
-        [*where(plan, cells[card.dataset]), card.convention,
+        [*origin_columns(plan, cells[card.dataset]), card.convention,
          len(card.of.follows(temporal=False)), card.of.number(temporal=False),
          len(card.of.follows(temporal=True)), card.of.number(temporal=True), " ".join(card.blind),
          card.of.curves[0].n, card.chance_distance, card.of.seconds, card.people,
@@ -100,7 +100,7 @@ def render_trust_cards(manifest: Path, out: Path) -> None:
             "hidden below: differences between distances of sets that half of the clips cannot "
             "show; means over clips have no such bias. s per clip: time of the network.",
             "people: share of people's answers about pairs of videos that agree with the metric, "
-            f"where models are spread in its values; {_unknown(all_cards)}. A full card: "
+            f"where models are spread in its values; {_explain_unknown(all_cards)}. A full card: "
             f"`{trust_command(plan.scale, plan.dimension, all_cards[0].convention)}`.",
         ],
         conventions=(card.convention for card in all_cards),
@@ -145,6 +145,6 @@ def _sections(plan: Manifest, all_cards: list[Card]) -> list[Section]:
     return sections
 
 
-def _unknown(all_cards: list[Card]) -> str:
+def _explain_unknown(all_cards: list[Card]) -> str:
     reasons = dict.fromkeys(card.why_no_people for card in all_cards if card.people is None)
     return f"unknown where {'; '.join(reasons)}" if reasons else "all are known"

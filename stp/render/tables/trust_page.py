@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from stp.collect.people_agreement import ALL_ANSWERS, DECIDED, UNKNOWN
 from stp.collect.schema import AgreementRow
-from stp.collect.trust_card import OfDataset, is_temporal, weakens
+from stp.collect.trust_card import OfDataset, is_temporal, is_weakening
 from stp.page.figure_style import origin_note
 from stp.page.grid import Grid, Item, Section
 from stp.plan.manifest import Manifest
@@ -94,7 +94,7 @@ def _sensitivity(plan: Manifest, title: str, of_dataset: OfDataset) -> Section:
         if curve.low is not None and curve.high is not None:
             correlation += f" [{curve.low:.2f}, {curve.high:.2f}]"
         ends = [curve.values[0], curve.values[-1]]
-        if weakens(curve):
+        if is_weakening(curve):
             ends.reverse()
         values = ["–" if v is None else f"{v:.4g}" for v in ends]
         kind = "time" if is_temporal(curve) else "space"

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from stp.collect.connection import open_results_store
 from stp.core.errors import ConfigurationError
-from stp.page.digits import digits, number
+from stp.page.digits import digits, format_number
 from stp.page.files import write_all
-from stp.page.formats import texts
+from stp.page.formats import render_grid
 from stp.page.grid import Grid, Section
 from stp.page.safe_text import csv_text
 from stp.render.tables.data_origin import DataUsed, data_used
@@ -69,9 +69,13 @@ def render_view(database: Path, view: str, layout: Layout, out: Path) -> None:
             lacks; nothing is written.
     """
     view_rows = read(database, view, layout.pages)
-    lines = [[number(v) if isinstance(v, float) else v for v in row] for row in view_rows.rows]
+    lines = [
+        [format_number(v) if isinstance(v, float) else v for v in row] for row in view_rows.rows
+    ]
     pages_grid = grid(view_rows, layout, out.stem)
-    write_all({out: csv_text([list(view_rows.columns), *lines]), **texts(pages_grid, out.parent)})
+    write_all(
+        {out: csv_text([list(view_rows.columns), *lines]), **render_grid(pages_grid, out.parent)}
+    )
 
 
 def read(database: Path, view: str, pages: str = "") -> ViewRows:
@@ -162,7 +166,7 @@ def _sections(view_rows: ViewRows, headed_by: Sequence[str]) -> list[Section]:
         Section(
             title=title,
             columns=[names[i] for i in body_columns],
-            rows=[[_text(row[i]) for i in body_columns] for row in parts[title]],
+            rows=[[_format_value(row[i]) for i in body_columns] for row in parts[title]],
             numeric=numeric,
             notes=[] if parts[title] else ["No rows."],
         )
@@ -175,7 +179,7 @@ def _is_numeric(values: Iterable[object]) -> bool:
     return bool(kinds) and kinds <= {int, float}
 
 
-def _text(value: object) -> str:
+def _format_value(value: object) -> str:
     if value is None:
         return "–"
     if isinstance(value, bool):

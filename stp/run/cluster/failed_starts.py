@@ -82,7 +82,9 @@ def watch(plan: Plan) -> None:
             message=str(msg or ""),
         )
         jobs = list(job_info.job) if job_info.job.is_group() else [job_info.job]
-        members = [SubmittedJob(str(job.output[0]), _first(job.log)) for job in jobs if job.output]
+        members = [
+            SubmittedJob(str(job.output[0]), _first_path(job.log)) for job in jobs if job.output
+        ]
         # A problem with the record must not end the run.
         with contextlib.suppress(OSError, StpError):
             record(plan, members, failed)
@@ -92,7 +94,7 @@ def watch(plan: Plan) -> None:
     executor.report_job_error = record_and_fail
 
 
-def _first(logs: Iterable[object]) -> Path | None:
+def _first_path(logs: Iterable[object]) -> Path | None:
     return next((Path(str(log)) for log in logs), None)
 
 
@@ -120,7 +122,7 @@ def record(plan: Plan, members: Iterable[SubmittedJob], ended: FailedSubmission)
         state = plan.store / "state" / artefact.folder
         state.mkdir(parents=True, exist_ok=True)
         log = ended.log if ended.log and ended.log.is_file() else _last_log()
-        error = f"{job_name} ended before its work began: {_why(ended)}"
+        error = f"{job_name} ended before its work began: {_failure_reason(ended)}"
         attempts.add_unbegun(state, ended.job, error)
         failures.record(state, artefact, StpError(error), log)
     return [artefact for artefact, _ in unfinished]
@@ -171,7 +173,7 @@ def _has_begun(
         return False
 
 
-def _why(ended: FailedSubmission) -> str:
+def _failure_reason(ended: FailedSubmission) -> str:
     """The reason that a job failed, in one line: the first error in its log, else its state."""
     lines: list[str] = []
     if ended.log is not None:

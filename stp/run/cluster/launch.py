@@ -25,7 +25,7 @@ from stp.core.disk import write_text
 from stp.core.errors import StpError
 from stp.core.job import Interrupted, Job
 from stp.run.cluster import slurm
-from stp.run.cluster.signals import listening
+from stp.run.cluster.signals import handle_signals
 from stp.run.read_audit import ReadAudit
 
 SAVED = 75
@@ -162,7 +162,7 @@ def main(path: Path) -> int:
     }
     reports = _Reports(folder / "report.json") if rank == 0 else None
     _end_with_parent()
-    with listening(resumable=True) as stop:
+    with handle_signals(resumable=True) as stop:
         job = Job(
             recipe=work["recipe"],
             inputs={name: Path(value) for name, value in work["inputs"].items()},

@@ -33,7 +33,7 @@ class Terminated(BaseException):
 
 
 @contextmanager
-def listening(resumable: bool) -> Iterator[Stop]:
+def handle_signals(resumable: bool) -> Iterator[Stop]:
     """Context manager: convert signals to a request to stop.
 
     The signals are SIGTERM, SIGINT, and SIGURG (`WARNING`), which Slurm sends some time before a

@@ -15,7 +15,7 @@ def job_id() -> str | None:
     return os.environ.get("SLURM_JOB_ID")
 
 
-def _ask(*command: str) -> str | None:
+def _run_slurm(*command: str) -> str | None:
     """Run a command of Slurm and return its output; None if it is missing or fails."""
     if shutil.which(command[0]) is None:
         return None
@@ -32,7 +32,7 @@ def describe(job: str) -> dict[str, str]:
     Returns:
         values by field; empty if the controller does not know the job or does not answer.
     """
-    text = _ask("scontrol", "show", "job", "--oneliner", job) or ""
+    text = _run_slurm("scontrol", "show", "job", "--oneliner", job) or ""
     return dict(re.findall(r"(?:^|\s)(\w[\w:/]*)=(\S*)", text))
 
 
@@ -44,7 +44,7 @@ def state(job: str) -> str | None:
     """
     job_state = describe(job).get("JobState")
     if job_state is None:
-        lines = (_ask("sacct", "-X", "-n", "-P", "-o", "State", "-j", job) or "").split()
+        lines = (_run_slurm("sacct", "-X", "-n", "-P", "-o", "State", "-j", job) or "").split()
         job_state = lines[-1] if lines else None
     return job_state
 
@@ -68,19 +68,19 @@ def requeue(job: str) -> bool:
     Returns:
         whether Slurm agreed.
     """
-    return _ask("scontrol", "requeue", job) is not None
+    return _run_slurm("scontrol", "requeue", job) is not None
 
 
 def version() -> str | None:
     """The version of the controller; None if it does not answer."""
-    text = _ask("scontrol", "show", "config") or ""
+    text = _run_slurm("scontrol", "show", "config") or ""
     match = re.search(r"SLURM_VERSION\s*=\s*(\S+)", text)
     return f"Slurm {match[1]}" if match else None
 
 
 def has_accounting() -> bool:
     """Whether this cluster keeps finished jobs in a database."""
-    text = _ask("scontrol", "show", "config") or ""
+    text = _run_slurm("scontrol", "show", "config") or ""
     match = re.search(r"AccountingStorageType\s*=\s*(\S+)", text)
     return match is not None and not match[1].endswith(("none", "(null)"))
 

@@ -44,7 +44,7 @@ def wait_for_controller() -> None:
                 yield job
 
     def submit_when_it_answers(self: Any, job: Any) -> None:
-        while not _answers():
+        while not _is_slurm_up():
             time.sleep(ASK_AGAIN_SECONDS)
         submit(self, job)
 
@@ -54,6 +54,6 @@ def wait_for_controller() -> None:
     executor.run_job = submit_when_it_answers
 
 
-def _answers() -> bool:
+def _is_slurm_up() -> bool:
     done = subprocess.run(["scontrol", "ping"], capture_output=True, text=True)
     return "UP" in done.stdout

@@ -11,7 +11,7 @@ from stp.plan.artefacts import Raw
 from stp.plan.cells import Plan
 from stp.run.costs.summary import Entry, entries
 from stp.run.results import RESULTS
-from stp.run.status_text import short
+from stp.run.status_text import shorten_path
 from stp.run.workflow_files import data_origins
 
 
@@ -59,7 +59,7 @@ def lines(plan: Plan, dimension: str, cores: int | None = None) -> Iterator[str]
     if any("multiply-adds of" in entry.cost.basis for entry in waiting):
         yield "  the size of a network is unknown: `stp plan --measure` measures its speed"
     left = size_text(sum(entry.cost.bytes for entry in waiting))
-    yield f"  about {left} more below {short(plan.store)}"
+    yield f"  about {left} more below {shorten_path(plan.store)}"
 
 
 def guesses(plan: Plan, waiting: Iterable[Entry]) -> Iterator[str]:

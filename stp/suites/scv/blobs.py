@@ -178,7 +178,7 @@ def area_of(radius: float, size: int) -> float:
     return float(np.pi * (radius * size) ** 2)
 
 
-def alike(units: Sequence[Blob], blobs: Sequence[Blob]) -> np.ndarray:
+def match_appearance(units: Sequence[Blob], blobs: Sequence[Blob]) -> np.ndarray:
     """Compare seen blobs with known units: equal colour and, within a tolerance, equal area.
 
     Args:
@@ -217,7 +217,9 @@ def assign(
     gaps = np.linalg.norm(places[:, None] - [blob.place for blob in blobs], axis=-1)
     # Units that were visible most recently have priority, since their reach is small.
     costs = np.where(
-        alike(units, blobs) & (gaps <= reach[:, None] + ROUNDING), gaps + reach[:, None], never
+        match_appearance(units, blobs) & (gaps <= reach[:, None] + ROUNDING),
+        gaps + reach[:, None],
+        never,
     )
     match: list[Blob | None] = [None] * len(units)
     for i, j in zip(*linear_sum_assignment(costs), strict=True):

@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from stp.datasets.scv.appearance import BEACON, DEPTH, MEDIVAC, RADII, SHARD, TEAMS
-from stp.suites.scv.blobs import Seen, alike, area_of, assign, follow, see
+from stp.suites.scv.blobs import Seen, area_of, assign, follow, match_appearance, see
 
 SURE = 0.5
 """Share of an object that must be visible for it to be present."""
@@ -76,12 +76,12 @@ NOTHING = Judged({"what there is at the beginning": 0.0}, {})
 """Result if the objects of the first observed frame are not recognised."""
 
 
-def _enough(done: float, needed: float) -> float | None:
+def _share_done(done: float, needed: float) -> float | None:
     """Share of the required amount that is done, at most 1; None if nothing is required."""
     return float(np.clip(done / needed, 0, 1)) if needed > 0 else None
 
 
-def _plain(blobs: Seen) -> np.ndarray:
+def _only_known_colours(blobs: Seen) -> np.ndarray:
     """Whether each frame is free of objects in other colours, bool (T,)."""
     strange = blobs.cover["none"].sum(axis=(1, 2))
     return np.asarray(strange <= STRANGE * area_of(RADII[0], blobs.size))
@@ -104,7 +104,7 @@ def _move_unit(predicted: Seen, observed: Seen) -> Judged:
         if blobs:
             largest = max(blobs, key=lambda blob: blob.area)
             alone[t], colour[t] = len(blobs) == 1, largest.colour == unit.colour
-            area[t] = alike([unit], [largest._replace(colour=unit.colour)])[0, 0]
+            area[t] = match_appearance([unit], [largest._replace(colour=unit.colour)])[0, 0]
             places[t] = largest.place
     way = (units[-1][0].place - unit.place) / max(len(units) - 1, 1)
     length = float(np.hypot(*way))
@@ -118,7 +118,7 @@ def _move_unit(predicted: Seen, observed: Seen) -> Judged:
     moves = np.linalg.norm(steps, axis=1) > HALF * length - 0.3
     return Judged(
         {
-            "there is one unit": (alone & _plain(predicted)).mean(),
+            "there is one unit": (alone & _only_known_colours(predicted)).mean(),
             "its colour": colour.mean(),
             "its area": area.mean(),
             "it goes where it was sent": straight.mean(),
@@ -135,7 +135,7 @@ def _collect_shards(predicted: Seen, observed: Seen) -> Judged:
     size = predicted.size
     units = observed.of("blue")[0]
     shards = np.array([blob.place for blob in observed.of("shard")[0]])
-    if len(units) != 2 or not len(shards) or not _plain(observed)[0]:
+    if len(units) != 2 or not len(shards) or not _only_known_colours(observed)[0]:
         return NOTHING
     true, ours = (
         follow(units, seen.of("blue"), MARINE_STEP * size) for seen in (observed, predicted)
@@ -163,12 +163,12 @@ def _collect_shards(predicted: Seen, observed: Seen) -> Judged:
         {
             "there are two units": ((ours.seen.mean(axis=0) * (ours.others == 0)).mean()),
             "shards stay, or are collected by a unit": (
-                right.mean(axis=1) * (_plain(predicted) & ~new)
+                right.mean(axis=1) * (_only_known_colours(predicted) & ~new)
             ).mean(),
         },
         {
-            "units move": _enough(ours.farthest, HALF * true.farthest),
-            "shards are collected": _enough(
+            "units move": _share_done(ours.farthest, HALF * true.farthest),
+            "shards are collected": _share_done(
                 (right[-1] & ~present[-1]).sum(), HALF * (~lie(observed)[-1]).sum()
             ),
         },
@@ -207,13 +207,13 @@ def _brawl(predicted: Seen, observed: Seen) -> Judged:
     return Judged(
         {
             "units fight on, or are lost near an enemy": (
-                right.sum(axis=0) / count * _plain(predicted)
+                right.sum(axis=0) / count * _only_known_colours(predicted)
             ).mean(),
             "one army is left": (ours.seen & right).any(axis=0).mean(),
         },
         {
-            "units move": _enough(ours.farthest, HALF * true.farthest),
-            "units are lost": _enough((died[0] & right[:, -1]).sum(), HALF * died[1].sum()),
+            "units move": _share_done(ours.farthest, HALF * true.farthest),
+            "units are lost": _share_done((died[0] & right[:, -1]).sum(), HALF * died[1].sum()),
         },
     )
 
@@ -230,7 +230,7 @@ def _road_trip(predicted: Seen, observed: Seen) -> Judged:
     # Some or all may have been picked up before the first observed frame.
     rest, missed = list(first), []
     for blob in back:
-        same = np.flatnonzero(alike(rest, [blob]))
+        same = np.flatnonzero(match_appearance(rest, [blob]))
         if len(same):
             del rest[same[0]]
         else:
@@ -248,7 +248,7 @@ def _road_trip(predicted: Seen, observed: Seen) -> Judged:
     touch = np.array([MEDIVAC * size + blob.radius for blob in units])
     # A unit that vanishes far from the medivac, or after its delivery, is wrong from then on.
     right = np.ones(len(units), bool)
-    of_medivac = ours.seen[0] & (ours.others == 0) & _plain(predicted)
+    of_medivac = ours.seen[0] & (ours.others == 0) & _only_known_colours(predicted)
     of_units = np.zeros(len(of_medivac))
     for t, blobs in enumerate(predicted.of(*TEAMS)):
         medivac, inside = ours.places[0, t + 1], phase == "inside"
@@ -287,8 +287,8 @@ def _road_trip(predicted: Seen, observed: Seen) -> Judged:
             "beacons stay": float(np.mean(stay)) if stay else 1.0,
         },
         {
-            "it moves": _enough(ours.farthest, HALF * true.farthest),
-            "units are picked up": _enough(picked_up, HALF * (len(first) - len(waiting))),
+            "it moves": _share_done(ours.farthest, HALF * true.farthest),
+            "units are picked up": _share_done(picked_up, HALF * (len(first) - len(waiting))),
             "all are delivered": (right & (phase == "delivered")).mean() if is_over else None,
         },
     )

@@ -118,7 +118,7 @@ def predict(
         positions, (S, N, steps, 2), metres; NaN for absent people.
     """
     own, body = parameters, parameters.body
-    pairs = forces.others(scenarios.present)
+    pairs = forces.present_pairs(scenarios.present)
     horizon = forces.HORIZON_STEPS * scenarios.dt
     count = min(own.people, pairs.shape[-1])
     # Row k: weights of k evaded people, the largest for the first collision.

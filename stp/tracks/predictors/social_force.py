@@ -62,7 +62,7 @@ def predict(
     Returns:
         positions, (S, N, steps, 2), metres; NaN for absent people.
     """
-    pairs = forces.others(scenarios.present)[..., None]
+    pairs = forces.present_pairs(scenarios.present)[..., None]
     own = parameters
 
     def force(position: np.ndarray, velocity: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -70,7 +70,7 @@ def predict(
         apart = position[:, :, None] - position[:, None]
         distance = forces.length(apart)
         away = apart / (distance + 1e-8)
-        social = forces.sight(heading[:, :, None], away, own.body) * own.strength
+        social = forces.sight_weight(heading[:, :, None], away, own.body) * own.strength
         # As released, with the absolute value: the force is largest at contact.
         social = social * np.exp(-np.abs(own.body.apart - distance) / own.range)
         touching = own.contact * np.maximum(0, own.body.apart - distance)
@@ -85,7 +85,7 @@ def predict(
         apart = own.body.radius + radius[..., None] if discs else own.body.apart
         distance = forces.length(position - centre)
         away = (position - centre) / distance
-        social = forces.sight(heading, away, own.body) * own.strength_obstacle
+        social = forces.sight_weight(heading, away, own.body) * own.strength_obstacle
         social = social * np.exp(-np.abs(apart - distance) / own.range_obstacle)
         touching = own.contact_obstacle * np.maximum(0, apart - distance)
         return np.asarray(((DISC_FACTOR if discs else 1) * social + touching) * away)

@@ -89,7 +89,7 @@ def predict(
         positions, (S, N, steps, 2), metres; NaN for absent people.
     """
     own, body = parameters, parameters.body
-    pairs = forces.others(scenarios.present)[..., None]
+    pairs = forces.present_pairs(scenarios.present)[..., None]
     horizon = forces.HORIZON_STEPS * scenarios.dt
 
     def force(position: np.ndarray, velocity: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -117,7 +117,7 @@ def predict(
     ) -> np.ndarray:  # fmt: skip
         distance = forces.length(apart)
         away = apart / np.where(distance > 0, distance, 1)
-        social = forces.sight(heading, away, body) * strength * haste
+        social = forces.sight_weight(heading, away, body) * strength * haste
         social = social * np.exp(-np.abs(gap - distance) / reach)
         return np.asarray((social + contact * np.maximum(0, gap - distance)) * away)
 

@@ -36,7 +36,7 @@ def loss(
     require(ok, "train.loss: spectral: finest", finest, "a number above 0, at most 1")
     error = F.mse_loss(predicted, observed)
     counts = _counts(predicted, finest)
-    of_observed, of_predicted = _shares(observed, counts), _shares(predicted, counts)
+    of_observed, of_predicted = _power_shares(observed, counts), _power_shares(predicted, counts)
     divergence = (of_observed * (of_observed / of_predicted).log()).sum(dim=(-2, -1))
     return error + weight * divergence.mean()
 
@@ -50,7 +50,7 @@ def _counts(like: Tensor, finest: float) -> Tensor:
     return (wavenumber >= (1 - finest) * wavenumber.max()) & (wavenumber > 0)
 
 
-def _shares(frames: Tensor, counts: Tensor) -> Tensor:
+def _power_shares(frames: Tensor, counts: Tensor) -> Tensor:
     """Shares of power at the wavenumbers that count, (..., H, W); ``LEAST`` elsewhere."""
     power = torch.view_as_real(torch.fft.fft2(frames)).square().sum(dim=-1) * counts
     return (power / power.sum(dim=(-2, -1), keepdim=True).clamp_min(LEAST)).clamp_min(LEAST)

@@ -46,11 +46,11 @@ def learning_rate(
     last = first / final_div_factor
     peak = pct_start * steps - 1
     if step <= peak:
-        return _between(first, lr, step / peak if peak else 1.0)
+        return _interpolate_cosine(first, lr, step / peak if peak else 1.0)
     # With pct_start 0 the peak lies before step 0.
-    return _between(lr, last, (step - peak) / (steps - 1 - peak))
+    return _interpolate_cosine(lr, last, (step - peak) / (steps - 1 - peak))
 
 
-def _between(start: float, end: float, part: float) -> float:
+def _interpolate_cosine(start: float, end: float, part: float) -> float:
     """Interpolate by half a cosine, from `start` (part 0) to `end` (part 1)."""
     return end + (start - end) * (1 + math.cos(math.pi * part)) / 2

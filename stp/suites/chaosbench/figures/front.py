@@ -67,7 +67,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
                 _cross(panel, x, y, scores, model)
             for network in dict.fromkeys(line.cells[0].key.model for line in lines):
                 points = [values[line.model] for line in lines if _is_of(line, network, values)]
-                joined = front([(x.value, y.value) for x, y in points])
+                joined = pareto_front([(x.value, y.value) for x, y in points])
                 if len(joined) > 1:
                     panel.plot(*zip(*joined, strict=True), color="black", linewidth=0.6, zorder=1)
             panel.set_xscale("log")
@@ -82,7 +82,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     return figure, ["bars: 95 % intervals, where there are any", "line: front of a network"]
 
 
-def front(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+def pareto_front(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     """Select the Pareto front of points with two errors each, sorted by the first error.
 
     A point is left out if another point is smaller in one error and not larger in the other.

@@ -60,7 +60,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     counts, is_printed, without = set(), False, dict[str, None]()
     for panel, (column, values) in zip(axes, of_columns.items(), strict=True):
         panel.set_title(scores.heading(case, column))
-        common = _common(values.values())
+        common = _common_leads(values.values())
         counts.add(len(common))
         heights = {model: height for height, model in enumerate(lines)}
         for model, at in values.items():
@@ -96,7 +96,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     return figure, notes
 
 
-def _common(values: Collection[Iterable[int]]) -> set[int]:
+def _common_leads(values: Collection[Iterable[int]]) -> set[int]:
     """The lead times that more than half of the forecasts have, or else all lead times."""
     having = Counter(lead for leads in values for lead in leads)
     most = {lead for lead, count in having.items() if 2 * count > len(values)}

@@ -14,8 +14,8 @@ from stp.plan.manifest import Manifest, load_manifest
 from stp.render.tables.distortion_study import (
     WHERE,
     cells_of,
+    origin_columns,
     section_of_distortions,
-    where,
     write_study,
 )
 
@@ -47,8 +47,8 @@ def render_content_motion(manifest: Path, out: Path) -> None:
     comparisons = compare(plan)
     cells = cells_of(plan)
     rows = [
-        [*where(plan, cells[c.dataset]), c.convention, c.distortion, c.intensity, c.error, c.value,
-         _mean(c), " ".join(c.of_space), c.ratio, c.why]
+        [*origin_columns(plan, cells[c.dataset]), c.convention, c.distortion, c.intensity, c.error,
+         c.value, _mean(c), " ".join(c.of_space), c.ratio, c.why]
         for c in comparisons
     ]  # fmt: skip
     write_study(

@@ -12,10 +12,10 @@ from stp.collect.published import PublishedValue, read_published
 from stp.collect.scores import read_collected
 from stp.core.errors import ConfigurationError, FileError
 from stp.page.commands import table_command
-from stp.page.data_origin import origin, shares
-from stp.page.digits import number
+from stp.page.data_origin import count_kinds, origin
+from stp.page.digits import format_number
 from stp.page.files import write_all
-from stp.page.formats import texts
+from stp.page.formats import render_grid
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
 from stp.plan.column import ReproducedColumn
@@ -100,7 +100,7 @@ def render_reproduction(manifest: Path, out: Path) -> None:
     """
     plan = load_manifest(manifest)
     tables = read_tables(plan, manifest)
-    write_all({out: _csv(plan, tables), **texts(_grid(plan, tables, out.stem), out.parent)})
+    write_all({out: _csv(plan, tables), **render_grid(_grid(plan, tables, out.stem), out.parent)})
 
 
 def read_tables(plan: Manifest, manifest: Path) -> list[ReproducedTable]:
@@ -179,10 +179,10 @@ def _table(
         raise FileError(
             plan.published or "", f"the table {facts.table} is not complete: {missing}"
         ) from None
-    return ReproducedTable(_number(facts), plan.names.datasets.get(dataset, dataset), models)
+    return ReproducedTable(_table_number(facts), plan.names.datasets.get(dataset, dataset), models)
 
 
-def _number(facts: ReproductionFacts) -> int:
+def _table_number(facts: ReproductionFacts) -> int:
     """The number of a table in the paper: 13 of ``T13_repro_mmnist``."""
     return int(facts.table.partition("_")[0].removeprefix("T"))
 
@@ -204,11 +204,11 @@ def _csv(plan: Manifest, tables: list[ReproducedTable]) -> str:
                         model,
                         column.name,
                         column.label,
-                        number(column.factor),
+                        format_number(column.factor),
                         value.original.value,
                         value.published.value,
-                        number(value.ours),
-                        number(value.difference),
+                        format_number(value.ours),
+                        format_number(value.difference),
                         row.seeds if row else "",
                         row.samples if row else "",
                         "; ".join(_notes(plan, value)),
@@ -229,11 +229,11 @@ def _grid(plan: Manifest, tables: list[ReproducedTable], name: str) -> Grid:
     rows = [values[0].row for table in tables for values in table.models.values()]
     ours = [row for row in rows if row]
     other_data = [row for row in ours if not row.comparable]
-    absent = {_number(facts) for facts in plan.reproduction.values()}
+    absent = {_table_number(facts) for facts in plan.reproduction.values()}
     absent -= {table.number for table in tables}
     warnings = []
     if other_data:
-        origins = shares((origin(row.source, row.protocol) for row in other_data), "rows")
+        origins = count_kinds((origin(row.source, row.protocol) for row in other_data), "rows")
         warnings.append(
             f"WARNING: {len(other_data)} of {len(ours)} rows of ours are NOT COMPARABLE with the "
             f"published values: {origins}."

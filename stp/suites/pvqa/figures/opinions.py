@@ -175,7 +175,7 @@ def _halves(axes: Axes, scores: Scores, ask: Ask) -> str:
     return ""
 
 
-def _plain(scores: Scores) -> dict[str, Line]:
+def _default_lines(scores: Scores) -> dict[str, Line]:
     """Lines of the first test by measure; variants and measures without a value are left out."""
     return {
         line.cells[0].key.model: line
@@ -187,7 +187,7 @@ def _plain(scores: Scores) -> dict[str, Line]:
 def _network_measures(scores: Scores) -> list[tuple[str, str, Line]]:
     """Network, features and line of each measure that is made of one of `FEATURES`."""
     measures = []
-    for model, line in _plain(scores).items():
+    for model, line in _default_lines(scores).items():
         facts = scores.plan.models.get(model)
         if facts is None or facts.network is None:
             continue
@@ -262,7 +262,7 @@ def _draw_reversed_pairs(axes: Axes, scores: Scores, ask: Ask) -> str:
 
 def _time(axes: Axes, scores: Scores, ask: Ask) -> str:
     axes.set_title("time (11)")
-    lines = _plain(scores)
+    lines = _default_lines(scores)
     rows = ask(
         "SELECT model, seconds, CASE WHEN proposed = 'both' THEN proposed ELSE role END "
         "FROM {suite}_times JOIN {suite}_measures USING (model) ORDER BY ALL"

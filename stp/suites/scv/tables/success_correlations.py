@@ -8,7 +8,12 @@ from pathlib import Path
 from stp.collect.success import ALL, Interval, Ranking, rankings
 from stp.page.grid import Item, Section
 from stp.plan.manifest import Manifest, load_manifest
-from stp.render.tables.distortion_study import cells_of, meanings, where, write_study
+from stp.render.tables.distortion_study import (
+    cells_of,
+    explain_conventions,
+    origin_columns,
+    write_study,
+)
 
 HEADER = (
     *("source", "scale", "protocol", "dataset", "subset", "setting"),
@@ -32,7 +37,8 @@ def render_success_correlations(manifest: Path, out: Path) -> None:
     all_rankings = rankings(plan)
     cells = cells_of(plan)
     rows = [
-        [*(["", plan.scale, "", ALL] if r.dataset == ALL else where(plan, cells[r.dataset])),
+        [*(["", plan.scale, "", ALL] if r.dataset == ALL
+           else origin_columns(plan, cells[r.dataset])),
          r.subset, r.setting, r.convention, r.success, r.models, r.correlation,
          *(r.over_clips or (None, None)), *(r.over_models or (None, None)), r.why]
         for r in all_rankings
@@ -55,7 +61,7 @@ def render_success_correlations(manifest: Path, out: Path) -> None:
         conventions=(ranking.convention for ranking in all_rankings),
         made_from="scores and features",
         legend=[
-            *meanings(plan, _conventions(all_rankings)),
+            *explain_conventions(plan, _conventions(all_rankings)),
             *(f"{plan.names.datasets[name]}: success is not known there" for name in without),
         ],
     )  # fmt: skip
