@@ -54,7 +54,7 @@ class SetValue(NamedTuple):
 class Convention(Protocol):
     """Interface of conventions (exact definitions of metrics, such as ``ssim.range2``).
 
-    A convention is any object with the method ``loaded``. Functions of ``stp.metrics`` make such
+    A convention is any object with the method ``with_networks``. Functions of ``stp.metrics`` make such
     objects from their options, e.g. a `Metric`.
     """
 

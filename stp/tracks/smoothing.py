@@ -35,7 +35,7 @@ def whole_tracks(tracks: Tracks, width: int) -> Tracks:
     smoothed separately.
 
     Args:
-        tracks: tracks by person, see `stp.tracks.gaps.filled`.
+        tracks: tracks by person, see `stp.tracks.gaps.fill_gaps`.
         width: width of the filter, samples; 0 for no smoothing.
     """
     if width == 0:

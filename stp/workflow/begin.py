@@ -293,7 +293,7 @@ class Run:
             wildcards: name of the ``table``.
 
         Returns:
-            a further input of the rule: the file `OUTDATED` (see `outdated`); empty if the copy is
+            a further input of the rule: the file `OUTDATED` (see `outdated_marker`); empty if the copy is
             current.
         """
         table = self._table(wildcards.table)
