@@ -27,7 +27,7 @@ PLAN = (
     "Plan.load(Path(sys.argv[1]))"
 )
 IMPORT = (
-    "from stp.run import runner; runner.imported('stp.predict.run'); "
+    "from stp.run import runner; runner.import_core('stp.predict.run'); "
     "from stp.models.compute import set_up_compute; set_up_compute('cpu', 1, 'float32').__enter__()"
 )
 IMPORT_AS_USUAL = (

@@ -65,7 +65,7 @@ from stp.models.create import create
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.checked_config import merge
-from stp.plan.metric import declared
+from stp.plan.metric import read_convention
 from stp.score.conventions import build
 from stp.train import pretrained  # imports packages before and after
 
@@ -95,10 +95,10 @@ print(changed(LAB.parent / "nets/layers.py", "1.0", "1.5"))
 model = create({"model": "darker", "options": {"power": 2}, "shape": (1, 8, 8), "context": 2,
                 "horizon": 3})
 assert model.power == 2
-metric, convention = declared("darkest.darkest", "a test")
+metric, convention = read_convention("darkest.darkest", "a test")
 assert metric.title == "Darkness"
 made = build("darkest.darkest", convention.definition)
-assert made == build("mse.pixel_mean", declared("mse.pixel_mean", "a test")[1].definition)
+assert made == build("mse.pixel_mean", read_convention("mse.pixel_mean", "a test")[1].definition)
 """
 
 

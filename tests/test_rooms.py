@@ -17,7 +17,7 @@ ROOMS = [
 ]
 """docs/development.md says what each is for. The last are the doors: modules outside all folders,
 which a command starts with."""
-LONGEST = 500
+LONGEST = 550
 LONG_FOR_A_REASON = {
     "stp/collect/views.py": "one SQL statement after another",
     "stp/collect/schema.py": "one column after another",

@@ -54,8 +54,8 @@ class SetValue(NamedTuple):
 class Convention(Protocol):
     """Interface of conventions (exact definitions of metrics, such as ``ssim.range2``).
 
-    A convention is any object with the method ``with_networks``. Functions of ``stp.metrics`` make such
-    objects from their options, e.g. a `Metric`.
+    A convention is any object with the method ``with_networks``. Functions of ``stp.metrics`` make
+    such objects from their options, e.g. a `Metric`.
     """
 
     def with_networks(self, name: str, networks: NetworkInputs, /) -> "Metric | SetValue":

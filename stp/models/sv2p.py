@@ -124,8 +124,8 @@ class Model(cdna.Model):
         kernel: side of a kernel, pixels; odd.
         all_kernels: whether all kernels have a mask. If not, as in the released code, the last
             kernel has none, and no influence.
-        sampling_k: constant k of `stp.models.cdna.draw_true_inputs`, which sets how fast the share of
-            true frames among the inputs falls in training: below a half after k ln k iterations.
+        sampling_k: constant k of `stp.models.cdna.draw_true_inputs`, which sets how fast the share
+            of true frames among the inputs falls in training: below a half after k ln k iterations.
         latent_channels: number of channels of the latent variable; 0 for none, as in CDNA.
         latent_widths: numbers of channels of the three layers of the inference network, which
             estimates the latent variable from the whole clip.

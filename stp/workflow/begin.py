@@ -293,8 +293,8 @@ class Run:
             wildcards: name of the ``table``.
 
         Returns:
-            a further input of the rule: the file `OUTDATED` (see `outdated_marker`); empty if the copy is
-            current.
+            a further input of the rule: the file `OUTDATED` (see `outdated_marker`); empty if
+            the copy is current.
         """
         table = self._table(wildcards.table)
         copy = Path(f"{COPIES}/{table.name}.csv")

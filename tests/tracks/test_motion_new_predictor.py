@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stp.tracks.densities import Mixture
-from stp.tracks.velocity import filtered
+from stp.tracks.velocity import filtered_velocity
 
 SEARCH = {"drift": (-1.0, 1.0)}
 
@@ -34,7 +34,7 @@ class Parameters:
 
 
 def predict(scenarios, steps, parameters, obstacles=None, jitter=None):
-    velocity = filtered(scenarios.observed, scenarios.dt) + [0, parameters.drift]
+    velocity = filtered_velocity(scenarios.observed, scenarios.dt) + [0, parameters.drift]
     ahead = np.arange(1, steps + 1)[:, None] * scenarios.dt
     path = scenarios.observed[:, :, -1:] + velocity[:, :, None] * ahead
     if jitter is not None:

@@ -14,7 +14,7 @@ for dimension in RUN.dimensions:
             f"collect_{dimension}"
         input:
             ancient(JOBS.scores_of(dimension)),
-            RUN.outdated(rows, RUN.digest_of_rows(dimension)),
+            RUN.outdated_marker(rows, RUN.digest_of_rows(dimension)),
             manifest=ancient(RUN.manifests[dimension]),
         output:
             rows=rows,

@@ -6,7 +6,7 @@ SEEN = JOBS.receipt("features of predictions")
 
 rule features:
     input:
-        ancient(JOBS.needed_by(OBSERVED)),
+        ancient(JOBS.inputs_of(OBSERVED)),
     output:
         receipt=OBSERVED,
     log:
@@ -26,7 +26,7 @@ for dimension in RUN.dimensions:
         name:
             f"features_{dimension}"
         input:
-            ancient(JOBS.needed_by(SEEN)),
+            ancient(JOBS.inputs_of(SEEN)),
         output:
             receipt=SEEN,
         log:

@@ -11,7 +11,7 @@ for figure in RUN.figures.rules:
         input:
             ancient(RUN.figures.ancient_of(figure)),
             RUN.figures.rows_of(figure),
-            RUN.outdated(f"{figure.figure}.png", RUN.figures.digests_of(figure)),
+            RUN.outdated_marker(f"{figure.figure}.png", RUN.figures.digests_of(figure)),
         output:
             **{
                 ending: (

@@ -8,7 +8,7 @@ for dimension in RUN.dimensions:
         name:
             f"predict_{dimension}"
         input:
-            ancient(JOBS.needed_by(PREDICTED)),
+            ancient(JOBS.inputs_of(PREDICTED)),
         output:
             receipt=PREDICTED,
         log:

@@ -4,7 +4,7 @@ PREPARED = JOBS.receipt("prepare")
 
 rule prepare:
     input:
-        ancient(JOBS.needed_by(PREPARED)),
+        ancient(JOBS.inputs_of(PREPARED)),
     output:
         receipt=PREPARED,
     log:
@@ -22,7 +22,7 @@ rule data:
     # all prepared data of the scale, and a table of what they hold
     input:
         ancient(RUN.prepared),
-        RUN.outdated(f"{RESULTS}/data/all", RUN.digest_of_data),
+        RUN.outdated_marker(f"{RESULTS}/data/all", RUN.digest_of_data),
     output:
         f"{RESULTS}/data/all",
     log:

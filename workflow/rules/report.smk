@@ -5,8 +5,8 @@
 rule report:
     input:
         ancient(list(RUN.manifests.values())),
-        RUN.collected,
-        RUN.outdated(f"{RESULTS}/report/index.html", RUN.digest_of_report),
+        RUN.collected_files,
+        RUN.outdated_marker(f"{RESULTS}/report/index.html", RUN.digest_of_report),
     output:
         page=in_report(
             f"{RESULTS}/report/index.html",
@@ -34,8 +34,8 @@ rule report:
 rule cite:
     input:
         ancient(list(RUN.manifests.values())),
-        RUN.collected,
-        RUN.outdated(f"{RESULTS}/CITATION.md", RUN.digest_of_citation),
+        RUN.collected_files,
+        RUN.outdated_marker(f"{RESULTS}/CITATION.md", RUN.digest_of_citation),
     output:
         bibtex=f"{RESULTS}/CITATION.bib",
         markdown=in_report(
@@ -64,7 +64,7 @@ rule cite:
 rule questionnaire:
     input:
         ancient(JOBS.predictions_of_study(RUN.of_raters)),
-        RUN.outdated(
+        RUN.outdated_marker(
             f"{RESULTS}/human_study/questionnaire.html", RUN.digest_of_questionnaire
         ),
     output:

@@ -11,7 +11,7 @@ for dimension in RUN.dimensions:
             name:
                 f"{stage}_{dimension}"
             input:
-                ancient(JOBS.needed_by(JOBS.receipt(stage))),
+                ancient(JOBS.inputs_of(JOBS.receipt(stage))),
             output:
                 receipt=JOBS.receipt(stage),
             log:

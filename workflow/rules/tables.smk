@@ -7,8 +7,8 @@ for table in RUN.tables.values():
             f"render_{table.name}"
         input:
             ancient(table.ancient),
-            table.needed,
-            RUN.outdated(table.path, table.digested),
+            table.required_inputs,
+            RUN.outdated_marker(table.path, table.lazy_digest),
             configfile=ancient(RUN.configfile),
         output:
             **table_in_report(table),
@@ -21,10 +21,10 @@ for table in RUN.tables.values():
             mem_mb=table.memory_mb,
             runtime=60,
         params:
-            digest=table.digested,
+            digest=table.lazy_digest,
             note=note_of(table.path),
             words=table.words,
-            configfile=table.configured,
+            configfile=table.configfile_options,
             files=list(table.files.values()),
             afterwards=table.afterwards,
             about=table.about,
@@ -39,8 +39,8 @@ for table in RUN.tables.values():
 # older run go. It stays until the same table is made again, of this scale or another one.
 rule table:
     input:
-        RUN.outdated_copy,
-        table=RUN.made_table,
+        RUN.outdated_copy_marker,
+        table=RUN.table_path,
     output:
         f"{COPIES}/{{table}}.csv",
     log:

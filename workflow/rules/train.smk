@@ -4,7 +4,7 @@ TRAINED = JOBS.receipt("train")
 
 rule train:
     input:
-        ancient(JOBS.needed_by(TRAINED)),
+        ancient(JOBS.inputs_of(TRAINED)),
     output:
         receipt=TRAINED,
     log:

@@ -45,7 +45,7 @@ class Card(NamedTuple):
         return [*self.of.blind_to(temporal=False), *self.of.blind_to(temporal=True)]
 
     @property
-    def chance_distance(self) -> float | None:
+    def hidden_below(self) -> float | None:
         """Largest distance between sets of clips that may be due to chance.
 
         It is the mean distance between halves of the real clips, plus two standard deviations.
@@ -84,7 +84,7 @@ def render_trust_cards(manifest: Path, out: Path) -> None:
         [*origin_columns(plan, cells[card.dataset]), card.convention,
          len(card.of.follows(temporal=False)), card.of.number(temporal=False),
          len(card.of.follows(temporal=True)), card.of.number(temporal=True), " ".join(card.blind),
-         card.of.curves[0].n, card.chance_distance, card.of.seconds, card.people,
+         card.of.curves[0].n, card.hidden_below, card.of.seconds, card.people,
          card.why or card.why_no_people]
         for card in all_cards
     ]  # fmt: skip
@@ -118,7 +118,7 @@ def _sections(plan: Manifest, all_cards: list[Card]) -> list[Section]:
                 notes.append(f"{card.convention}: {card.why}")
                 rows.append([card.convention, *["–"] * 6])
                 continue
-            hidden, seconds = card.chance_distance, card.of.seconds
+            hidden, seconds = card.hidden_below, card.of.seconds
             rows.append(
                 [
                     card.convention,
