@@ -119,18 +119,20 @@ class Artefact:
 
     @property
     def is_rollout(self) -> bool:
-        """Whether forecasts are computed in the job of the artefact, and scored without storing.
+        """Whether the job also makes the forecasts that it scores, or computes features of.
 
-        The artefact then has scores or network features of these forecasts.
+        The forecasts are computed, or read from files, and are no artefact of their own. Named
+        after the key ``rollout`` of the recipe, which has the settings of these forecasts. They
+        need not be rollouts, in which a model is fed with its own predictions.
         """
         return "rollout" in self.recipe
 
     @property
     def forecast(self) -> Json | None:
-        """Settings of the forecasts that the artefact's job computes; None if it computes none.
+        """Settings of the forecasts that the artefact's job makes; None if it makes none.
 
-        Forecasts are computed by jobs of predictions, and by jobs of scores and features that do
-        not store them.
+        Forecasts are made by jobs of predictions, which store them, and by jobs of scores and
+        features with `is_rollout`, which do not.
         """
         recipe: Json | None = self.recipe if self.stage == "predict" else self.recipe.get("rollout")
         return recipe

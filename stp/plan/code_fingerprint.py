@@ -60,8 +60,9 @@ class CodeOfPlan:
         """Fingerprint the code that root modules can run.
 
         Args:
-            roots: full names of the modules. They have to include modules that are chosen by name
-                (models, readers, metrics, virtual clips), because no static import leads to these.
+            roots: full names of the modules. They have to include modules that are chosen by name,
+                because no static import leads to these: models, readers, metrics, and modules that
+                draw training clips on demand (``virtual_clips`` of a dataset).
         """
         if roots not in self._codes:
             self._codes[roots] = self.sources.code_of(roots)

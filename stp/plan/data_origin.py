@@ -24,10 +24,16 @@ from stp.plan.manifest_types import Cell, Manifest, RawFacts
 def cells_with_evidence(manifest: Manifest) -> tuple[Cell, ...]:
     """Complete the cells (evaluations) of a manifest with the evidence that data are official.
 
-    The fields ``bytes_known_by``, ``lacking``, ``official_paper_protocol`` and ``comparable`` are
-    set. ``bytes_known_by`` is the weakest evidence among the datasets of the cell: "checksums" (the
-    strongest), "counts" or "stated" (`stp.core.lock.KNOWN_BY`). It is None if there is none for one
-    of these datasets, as for synthetic data.
+    These fields are set:
+
+    - ``bytes_known_by``: the weakest evidence among the datasets whose raw files influence the
+      cell. It is "checksums" (the strongest), "counts" or "stated" (`stp.core.lock.KNOWN_BY`), or
+      None if there is no evidence for one of them, as for synthetic data.
+    - ``lacking``: the missing raw files of these datasets, in words; None if there are none.
+    - ``comparable``: whether the recipes are the paper's (``follows_paper``), and checksums or
+      counts show that the files are those behind the paper's numbers.
+    - ``official_paper_protocol``: whether the cell is comparable, and its test data are official.
+      If the paper's numbers were made from other files, cells with these are comparable only.
 
     Returns:
         the completed cells, in the order of the manifest.

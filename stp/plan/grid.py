@@ -91,10 +91,8 @@ class Case:
         setting: values of further settings, by name.
         models: names of the models that are evaluated.
         keep: number of forecasts to store for pictures, or names of the clips whose forecasts are
-            stored. All forecasts are then scored while they are computed or read, since all
-            together are too large to store. None if all forecasts are stored before they are
-            scored; for forecasts that are read from files (``fit: read``), None means 0. Scores are
-            the same either way.
+            stored; all others are only scored. None if all forecasts are stored before they are
+            scored; for forecasts that are read from files (``fit: read``), None means 0.
     """
 
     trained_on: str
@@ -112,7 +110,9 @@ class Case:
 
 
 class Combinations(Strict):
-    """Evaluations that a grid leaves out: those that have the given values in all given keys.
+    """An entry of `without` in a grid: evaluations that the grid leaves out.
+
+    An evaluation is left out if it has one of the listed values for each key that is set.
 
     Attributes:
         trained_on: dataset of the training, or a list of datasets; any dataset unless set.
@@ -123,7 +123,7 @@ class Combinations(Strict):
         variant: variant of the models; may be a list; any unless set.
         setting: for each key a value or a list of values; null stands for evaluations in which the
             key is unset. Keys that are not given may have any value.
-        models: models that are left out of these evaluations; all unless set.
+        models: models for which these evaluations are left out; all unless set.
     """
 
     trained_on: Names | None = None
@@ -135,7 +135,7 @@ class Combinations(Strict):
     models: Names | None = None
 
     def matches(self, case: Case) -> bool:
-        """Whether a case is left out for at least one of its models.
+        """Whether this entry leaves out an evaluation for at least one of its models.
 
         Args:
             case: one evaluation of several models.
@@ -150,14 +150,14 @@ class Combinations(Strict):
         return self.models is None or bool(set(self.models) & set(case.models))
 
     def out_of(self, case: Case) -> tuple[str, ...]:
-        """List the models for which a case is kept, since it is not left out for them.
+        """List the models of an evaluation that remain after this entry took some out of it.
 
         Args:
             case: one evaluation of several models.
 
         Returns:
-            names of models, in the order of the case; all its models if it does not have the given
-            values; may be empty.
+            names of the remaining models, in the order of the case. These are all of its models if
+            the entry does not leave out this evaluation (`matches`); empty if it leaves out all.
         """
         if not self.matches(case):
             return case.models
@@ -165,7 +165,7 @@ class Combinations(Strict):
 
 
 class Grid(Strict):
-    """Evaluations of trained models: the product of all lists.
+    """Evaluations of trained models: all combinations of the listed values.
 
     Attributes:
         trained_on: dataset of the training, or a list of datasets.
@@ -181,7 +181,7 @@ class Grid(Strict):
             stored. Set it if all forecasts together are too large to store: they are then scored
             while they are computed or read. Unless set, all forecasts are stored before they are
             scored, except those that are read from files (`fit: read`).
-        without: combinations of these values that are left out.
+        without: combinations of the values above that are left out.
     """
 
     trained_on: Names

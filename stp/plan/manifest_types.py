@@ -29,7 +29,7 @@ class StoredCell:
         release: release of the test dataset.
         protocol: ``paper``, or the name of another protocol.
         leaky: whether the training and test splits share a video, person or period.
-        best_of: number of forecasts of each clip, if the best one is scored.
+        best_of: number of forecasts of each clip if the best one is scored; 1 otherwise.
         data: folder of the prepared test data.
         models: folders of the trained models: none, one, or one for each lead time or ensemble
             member.
@@ -38,12 +38,14 @@ class StoredCell:
         perceptual: folder of the scores that compare network features; None if there are none.
         accepted: footnote on artefacts of older code that a user declared current; None if there
             are none.
-        bytes_known_by: evidence that the data are official (`stp.plan.data_origin`). This field and
-            the following ones are set when a manifest is loaded.
+        bytes_known_by: evidence that the raw files are the official ones, or those behind the
+            paper's numbers: "checksums", "counts" or "stated"; None without evidence. This field
+            and the following ones are set when a manifest is loaded (`stp.plan.data_origin`).
         lacking: missing raw files, in words; None if there are none.
-        comparable: whether the scores can be compared with published values, so that tables show
-            differences.
-        official_paper_protocol: whether the cell is comparable, and its data are official.
+        comparable: whether the scores can be compared with published values: the recipes are the
+            paper's, and the files are those behind its numbers.
+        official_paper_protocol: whether the cell is comparable, and its test data are official.
+            If the paper used other files, cells with these are comparable only.
     """
 
     key: CellKey
@@ -98,10 +100,13 @@ class Cell(StoredCell):
 
     Attributes:
         follows_paper: whether the paper has this evaluation with the same recipes.
-        bytes_of: names of the datasets whose raw files influence the scores.
+        bytes_of: names of the datasets whose raw files influence the scores, such as those of
+            training and test.
         subset_note: footnote of tables on the release, and on imported predictions.
         samples: number of forecasts of each clip.
-        statistic: statistic by which metrics of one forecast score several; None for one forecast.
+        statistic: how scores of several forecasts of a clip become one: ``mean_of_members``,
+            ``ensemble_mean`` (score of the mean forecast) or ``best_of_members``; None for one
+            forecast of each clip.
         kept: number of forecasts stored with the scores for pictures; None if all predictions are
             stored.
         features: folders of the network features of the clips.
@@ -212,9 +217,9 @@ class ConventionFacts:
         unit: unit of the values.
         higher_is_better: whether higher values are better; None if neither higher nor lower is.
         best_at: the best value, such as 1 for a ratio; None without one.
-        success: for metrics that rate whether what should happen in a sample does happen:
-            ``strict`` if each sample is either right or wrong, ``graded`` if a part of a sample can
-            be right; None for other metrics.
+        success: for metrics that rate what happens in a prediction, e.g. whether people collide:
+            ``strict`` if each sample as a whole is right or wrong, ``graded`` if a part of a sample
+            can be right; None for other metrics.
         compares_sets: whether the value depends on the number of clips, as distances between sets
             of clips do.
         available: whether the convention can be computed on this machine.
@@ -239,12 +244,13 @@ class TableColumns:
 
     Attributes:
         columns: columns of the table, by test dataset.
-        sampled: further columns for models that draw several forecasts, by test dataset; {K} in a
-            heading stands for the number of forecasts.
+        sampled: columns for models that draw several forecasts of a clip, by test dataset. They
+            are added to ``columns``, in place of those that show the same values. Headings may
+            contain {K}, {members} and {seen} (`stp.plan.manifest.names_of_members`).
         curves: columns that are drawn over lead time, each in a panel of a figure, by test dataset;
             empty if the figure has a panel for each column of the table.
-        unscored: names of conventions that are not shown, and that cannot be computed on this
-            machine, by test dataset.
+        unscored: names of conventions that should be computed although no column shows them, but
+            cannot be computed on this machine, by test dataset.
     """
 
     columns: dict[str, Columns]
@@ -268,7 +274,12 @@ class Names:
     variants: dict[str, str] = field(default_factory=dict)
 
     def of_model(self, key: CellKey) -> str | None:
-        """The title of the model of a result (cell), or of the model's variant."""
+        """Find the title of the model of a cell (one result), or of the model's variant.
+
+        Returns:
+            the title; None if there is none. Among the names in a paper, for example, there is none
+            for an imported model, and for a variant that the paper does not have.
+        """
         if key.variant == "default":
             return self.models.get(key.model)
         return self.variants.get(f"{key.model}:{key.variant}")
@@ -359,7 +370,9 @@ class KindFacts:
 
 @dataclass(frozen=True)
 class ReproductionFacts:
-    """The paper's table of the results that it reproduced on one dataset with the original code.
+    """A table in which a paper compares its own code with the code of each model's authors.
+
+    It has the results of both on one dataset, such as Table 13 of PredBench on Moving-MNIST.
 
     Attributes:
         table: name of the table among the published values.
@@ -409,7 +422,8 @@ class Manifest:
         are_rivals: whether the rows of a table compete to be the best.
         controls: name of the dimension with single forecasts of the models whose ensembles are in
             this dimension; None without ensembles.
-        reproduction: the paper's table of reproduced results, by dataset.
+        reproduction: table that compares the paper's code with that of the models' authors, by
+            dataset.
         names: titles of models and datasets.
         published: path of the file with the paper's values; None without one.
         published_sha256: SHA-256 of this file; None without one.
@@ -443,5 +457,5 @@ class Manifest:
     published_names: Names
 
     def kind_of(self, cell: StoredCell) -> KindFacts:
-        """Facts about the task of a cell (result): are samples frames, tracks or opinions?"""
+        """Facts about the task of a cell (one result): frames, tracks or opinions."""
         return self.kinds[cell.kind]

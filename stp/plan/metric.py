@@ -61,9 +61,9 @@ class Convention(Strict):
         unit: unit of the values; that of the metric unless set.
         higher_is_better: whether higher values are better; as for the metric unless set.
         best_at: the best value, such as 1 for a ratio; values closer to it are better.
-        success: for metrics that rate whether what should happen in a sample does happen: `strict`
-            if each sample is either right or wrong, `graded` if a part of a sample can be right; as
-            for the metric unless set.
+        success: for metrics that rate what happens in a prediction, e.g. whether people collide:
+            `strict` if each sample as a whole is right or wrong, `graded` if a part of a sample can
+            be right; as for the metric unless set.
         compares_sets: whether the value depends on the number of clips, as distances between sets
             of clips do; only values for equal numbers are ranked together. If unset, this is true
             for conventions with layer.
@@ -96,7 +96,7 @@ class Convention(Strict):
 
     @property
     def features(self) -> NetworkFeatures | None:
-        """The network features that a distance between sets of clips compares; else None."""
+        """The network features that the convention compares; None unless `layer` is set."""
         if self.layer is None or self.network is None:
             return None
         return NetworkFeatures(
@@ -127,8 +127,8 @@ class Metric(Strict):
         unit: unit of the values; "1" for dimensionless values.
         reason: reason why the metric is not available.
         higher_is_better: whether higher values are better; null if neither higher nor lower is.
-        success: for metrics that rate whether what should happen in a sample does happen, such as
-            that a digit is still the same: `strict` if each sample is either right or wrong,
+        success: for metrics that rate what happens in a prediction, e.g. whether people collide,
+            or a digit becomes another one: `strict` if each sample as a whole is right or wrong,
             `graded` if a part of a sample can be right; null for other metrics.
         available: whether stp.metrics has the metric; if not, tables show `reason`.
         perceptual: whether the metric compares network features, in a separate job on a GPU.
@@ -149,31 +149,46 @@ class Metric(Strict):
     conventions: dict[Name, Convention]
 
     def title_of(self, choice: str) -> str:
-        """The heading in tables of a convention of this metric, such as ``range2``."""
+        """The heading in tables of a convention of this metric.
+
+        Args:
+            choice: name of the convention within this metric: ``range2`` of ``ssim.range2``.
+        """
         return self.conventions[choice].title or self.title
 
     def unit_of(self, choice: str) -> str:
-        """The unit of the values of a convention of this metric, such as ``range2``."""
+        """The unit of the values of a convention of this metric.
+
+        Args:
+            choice: name of the convention within this metric: ``range2`` of ``ssim.range2``.
+        """
         return self.conventions[choice].unit or self.unit
 
     def success_of(self, choice: str) -> str | None:
-        """How a convention rates whether what should happen in a sample does happen.
+        """Whether a convention rates what happens in a prediction, and how strictly.
+
+        Such a convention rates, for example, whether people collide or a digit becomes another one.
 
         Args:
             choice: name of the convention within this metric: ``half_metre`` of
                 ``collision_rate.half_metre``.
 
         Returns:
-            ``strict`` if each sample is either right or wrong; ``graded`` if a part of a sample can
-            be right; None if the convention does not rate this.
+            ``strict`` if each sample as a whole is right or wrong; ``graded`` if a part of a sample
+            can be right, such as some of its frames; None if the convention rates something else,
+            such as errors of pixels.
         """
         return self.conventions[choice].success or self.success
 
     def is_higher_better(self, choice: str) -> bool | None:
-        """Whether higher values of a convention of this metric, such as ``range2``, are better.
+        """Whether higher values of a convention of this metric are better.
 
-        None if a certain value is the best (``best_at``, such as 1 for a ratio), or if neither
-        higher nor lower is better.
+        Args:
+            choice: name of the convention within this metric: ``range2`` of ``ssim.range2``.
+
+        Returns:
+            None if a certain value is the best (``best_at``, such as 1 for a ratio), or if neither
+            higher nor lower is better.
         """
         convention = self.conventions[choice]
         if convention.best_at is not None:
@@ -183,7 +198,12 @@ class Metric(Strict):
         return self.higher_is_better
 
     def compares_sets(self, choice: str) -> bool:
-        """Whether the value of a convention, such as ``pooled``, depends on the number of clips."""
+        """Whether a convention is a distance between sets, which depends on the number of clips.
+
+        Args:
+            choice: name of the convention within this metric: ``predicted_only`` of
+                ``fvd.predicted_only``.
+        """
         convention = self.conventions[choice]
         if convention.compares_sets is not None:
             return convention.compares_sets

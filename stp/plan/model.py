@@ -27,10 +27,11 @@ class Size(Strict):
         gmacs: 10^9 multiply-adds of a forward pass that computes all 10 frames.
         evaluations: number of such passes in a forecast, as in a diffusion model; 1 in training.
         once_gmacs: part of gmacs that all passes of a forecast share.
-        steps: frames with whose number gmacs grow: ``frame``, all of context and horizon but the
-            last; ``lead``, those of the horizon; ``told``, likewise, but a training step has only
-            one, whose lead time is an input; ``pass``, those of the context, as a pass predicts as
-            many frames as it gets.
+        steps: what gmacs grow with for other numbers of frames. ``frame``: the number of all frames
+            of context and horizon, less one. ``lead``: the number of predicted frames. ``told``:
+            the same, for networks that are told the lead time as an input; a training step then
+            computes one frame only. ``pass``: the number of passes, each of which predicts as many
+            frames as the context has; half of the work of a pass grows with the context, too.
         activations_mb: memory of activations for the backward pass, in MB.
         gpu_gmacs_per_s: 10^9 multiply-adds per second that one GPU achieves with the network.
     """
@@ -140,8 +141,8 @@ class Submission(Strict):
         bytes: size of the file.
         sha256: SHA-256 of the file, which is also the file's name.
         members: number of forecasts of each sample.
-        statistic: statistic by which metrics of one forecast score several forecasts
-            (stp/score/members.py).
+        statistic: how scores of several forecasts of a sample become one: mean_of_members,
+            ensemble_mean (score of the mean forecast) or best_of_members (stp/score/members.py).
         note: footnote of tables, such as a warning that predictions agree with the truth, or that
             members are equal.
     """
@@ -189,8 +190,9 @@ class PerDataset(Strict):
         options: keyword arguments of the model's class.
         train: settings of the training.
         predict: settings of the prediction.
-        statistic: statistic by which several forecasts of a clip (``predict: {samples: 10}``) are
-            scored; mean_of_members unless set.
+        statistic: how scores of several forecasts of a clip (``predict: {samples: 10}``) become
+            one: mean_of_members, ensemble_mean (score of the mean forecast) or best_of_members;
+            mean_of_members unless set.
         size: size of the network with these options, for estimates.
         weights: weights from which a training run starts, or which replace the training.
     """
@@ -253,7 +255,8 @@ class Variant(Leads):
         published_name: name of the variant in the paper, by which its published values are found.
             Unless set, a variant with released parameters has the model's name in the paper; any
             other variant has no published values.
-        reference: source of the variant.
+        reference: where the variant is from, as text, such as a section of the paper or a file of
+            the released code.
         options: keyword arguments of the model's class.
         train: settings of the training.
         predict: settings of the prediction.
@@ -292,7 +295,7 @@ class VariantGrid(Strict):
     They are named after their values: ``lr_0_001_kl_weight_1e_05``.
 
     Attributes:
-        reference: source of the variants.
+        reference: where the listed values are from, as text, such as a section of the paper.
         values: list of values for each option of the model (``options.kl_weight``) or setting of
             its training (``train.lr``).
     """

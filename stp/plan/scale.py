@@ -18,7 +18,7 @@ from stp.plan.model import ModelSettings, OwnForecasts
 
 
 class DimensionCells(Strict):
-    """The cells (evaluations) of a dimension (question): every model in every evaluation listed.
+    """Which cells of a dimension a scale has: every model in every evaluation that is listed.
 
     Attributes:
         models: names of models.
@@ -31,7 +31,10 @@ class DimensionCells(Strict):
     cells: tuple[Grid, ...] = ()
 
     def entries(self, where: str) -> list[tuple[str, Grid]]:
-        """List the grids of evaluations, each with its key in the scale file; `datasets` first.
+        """List the grids of evaluations, each with its key in the scale file.
+
+        If `datasets` is set, the first grid has the evaluations of this short form. The grids of
+        `cells` follow.
 
         Args:
             where: key of the dimension in the scale file, with which the keys of its grids begin,
@@ -125,7 +128,7 @@ class Scale(Strict):
         suite: name of the suite, a folder of config/suites; unless set, the suite with the
             `dimensions`.
         seeds: seeds of training runs.
-        paths: folders.
+        paths: folders of results, raw files and weights.
         dimensions: evaluations to run, by dimension of the suite.
         prepared: datasets that the target ``results/data/all`` of Snakemake prepares, besides the
             datasets of the cells.

@@ -27,7 +27,9 @@ PUBLISHED, FINDINGS = "published.csv", "findings"
 
 
 class Reproduction(Strict):
-    """The paper's table of the results that it reproduced on one dataset with the original code.
+    """A table in which a paper compares its own code with the code of each model's authors.
+
+    It has the results of both on one dataset, such as Table 13 of PredBench on Moving-MNIST.
 
     Attributes:
         table: name of the table among the published values.
@@ -147,7 +149,10 @@ class SuiteTable(MadeTable):
 
     @property
     def from_store(self) -> bool:
-        """Whether the table is made from the results store: neither facts nor measurements."""
+        """Whether the table is made from the results store.
+
+        It is not if it is a table of facts, of measured speeds, or of answers of a human study.
+        """
         return self.facts is None and self.study is None and not self.measured
 
 
@@ -178,10 +183,11 @@ class Dimension(Strict):
         by_lead: whether a further table shows scores at each lead time.
         are_rivals: whether rows compete to be the best. Distorted clips, which show what a metric
             notices, do not.
-        changes_from: dimension with the usual tests of the same training runs. Distances between
-            sets of clips in the tests of both dimensions are computed again from equal numbers of
-            clips, so that their changes can be shown. It is the dimension itself if its own tests
-            are compared with each other, such as those at several frame intervals.
+        changes_from: dimension with which scores of this dimension are compared, for the same
+            trained models, such as ``short_term`` for a dimension with unseen cities. Its tests on
+            the training dataset count. It is the dimension itself if its own tests are compared
+            with each other, e.g. at several frame intervals; unset without a comparison. Distances
+            between sets of clips are computed again for it, from equal numbers of clips.
         controls: dimension with single forecasts of the models that have ensembles in this
             dimension. The figure ``gain`` shows scores of ensembles divided by those of single
             forecasts; both have the same name in the paper.
@@ -232,11 +238,13 @@ class Suite(Strict):
         datasets: name of the group that each dataset belongs to, by dataset.
         definitions: conventions of this suite alone, by name, <metric>.<choice>; see the files of
             config/conventions.
-        reproduction: table of reproduced results, by dataset.
-        sampled: further columns for models that draw several forecasts, by group of datasets; they
-            replace columns with the same values. Headings may contain {K}, {members} and {seen},
-            which stand for, e.g., ``100``, ``best-of-100`` and ``first-of-100``
-            (docs/forecasts.md).
+        reproduction: table that compares the paper's code with that of the models' authors, by
+            dataset.
+        sampled: columns for models that draw several forecasts of a clip, by group of datasets.
+            They are added to `columns`, in place of those that show the same values. In a heading,
+            {K} stands for the number of forecasts, such as ``100``; {members} for how several
+            forecasts are scored, such as ``best-of-100``; {seen} for the forecast that distances
+            between sets use, such as ``first-of-100`` (docs/forecasts.md).
         absent: reason why a method of the paper has no values in stp, by method.
         deviations: differences between the paper and its code, which tables print.
     """
@@ -373,13 +381,14 @@ def draft_for(kind: str, suites: Mapping[str, Suite] | None = None) -> tuple[str
 
 
 def suites_with(table: str) -> dict[str, Suite]:
-    """Find the suite (benchmark) that has a table beside those of its dimensions.
+    """Find the suite (benchmark) with a certain table that belongs to no dimension.
 
     Args:
-        table: name of the table.
+        table: name of the table, a key of `tables` in the suite's file.
 
     Returns:
-        the suite by its name; empty if no suite has such a table.
+        the suite, by its name; empty if no suite has such a table. There is never more than one,
+        since names of tables are unique over suites.
     """
     return {name: suite for name, suite in read_suites().items() if table in suite.tables}
 

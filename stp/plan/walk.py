@@ -154,7 +154,7 @@ class Walk:
         return [f"stp.data.{renderer}"] if renderer else []
 
     def data(self, name: str) -> Artefact:
-        """Add the prepared data of a dataset to the plan, as an artefact (folder of one job)."""
+        """Add the prepared data of a dataset to the plan."""
         if name not in self.prepared:
             recipe = self.recipes.prepare(name)
             core = named_modules.reader(recipe.reader, self.code.source)
@@ -174,7 +174,7 @@ class Walk:
         variant: str = "default",
         lead: int | None = None,
     ) -> Artefact | None:
-        """Add a trained model to the plan, as an artefact; None if not trained on the dataset.
+        """Add a trained model to the plan; None if the model is not trained on the dataset.
 
         Args:
             model: name of the model.
@@ -258,7 +258,11 @@ class Walk:
         return self.recipes.submission(cell.model, *key, cell.setting)
 
     def members(self, cell: CellKey) -> tuple[int, Statistic | None]:
-        """Number of forecasts of each clip, and the statistic that scores several; None for one."""
+        """Number of forecasts of each clip, and how their scores become one.
+
+        The latter is ``mean_of_members``, ``ensemble_mean`` or ``best_of_members``; None for one
+        forecast of each clip.
+        """
         submission = self.submission(cell)
         if submission is not None:
             return submission.members, submission.statistic
@@ -305,7 +309,8 @@ class Walk:
 
         Args:
             cell: key of the cell.
-            keep: number of predictions to store, or names of their clips; None for all.
+            keep: number of forecasts to store, or names of the clips whose forecasts are stored;
+                all others are only scored. None to store all.
         """
         data, models = self.data(cell.tested_on), self._models(cell)
         forecasts, predictions = self._forecasts(cell, data, models), None
