@@ -145,7 +145,11 @@ class Agreement:
 
 
 class Copies:
-    """Finds members of an ensemble that are equal in all samples, while they are read."""
+    """Finds members of an ensemble that are equal in all samples, while they are read.
+
+    Args:
+        members: number of members.
+    """
 
     def __init__(self, members: int) -> None:
         self._hashes = [hashlib.sha256() for _ in range(members)]
@@ -157,7 +161,7 @@ class Copies:
 
     @property
     def differ(self) -> bool:
-        """Whether all members differ."""
+        """Whether every two members differ somewhere in the forecasts that were added so far."""
         return len(set(self.first())) == len(self._hashes)
 
     def first(self) -> list[int]:

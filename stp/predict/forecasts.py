@@ -234,10 +234,7 @@ class Forecasts:
         return forecast if forecast.shape[1] == len(computed) else forecast[:, computed - 1]
 
     def describe(self) -> Extras:
-        """Facts for the receipt (the file that describes a result).
-
-        These are device, precision, samples, lead times and normalisation.
-        """
+        """Facts for the receipt: device, precision, samples, lead times and normalisation."""
         return {
             **self.compute.describe(),
             "samples": len(self),

@@ -23,7 +23,8 @@ class ForecastRequest(NamedTuple):
         lead_times: number of lead times.
         members: number of forecasts of each clip.
         archive: raw files that hold the forecasts; None if they follow from the prepared data.
-        aside: folder for temporary files, which survives a crash.
+        aside: folder of the job for temporary files of the source, such as unpacked ones; it
+            survives a crash.
         report: function that receives the progress.
         intensity: for distorted clips: level of the distortion, from 1; 0 for all other
             forecasts.
@@ -87,9 +88,10 @@ class Source(ABC):
     def close(self) -> None:  # noqa: B027 - most sources hold nothing open
         """Close files and remove temporary ones.
 
-        A source that is not closed removes its temporary files when it is garbage collected. By
-        then a later source of the same job may have put files of the same names into the folder
-        ``aside``, and would lose them.
+        A source that is not closed removes its temporary files when it is garbage collected. They
+        lie in the folder ``aside`` of the request (`ForecastRequest`), which sources of the same
+        job share. By then a later source may have put files of the same names there, and would
+        lose them.
         """
 
 
@@ -100,8 +102,10 @@ def request_for(job: Job, recipe: Recipe, data: Prepared) -> ForecastRequest:
         job: job that reads the forecasts. If they are in an archive (raw files of a model), its
             inputs have ``archive``, the lock file of these files, and its runtime has
             ``raw_roots``, the folders that are searched for them.
-        recipe: recipe of the forecasts, with ``split``, ``lead_times``, ``predict`` and optionally
-            ``interval`` and ``intensity``.
+        recipe: recipe of the forecasts, with ``split``, ``lead_times`` and ``predict`` (settings of
+            prediction). It may have ``interval``, the spacing of the frames of a clip that are
+            read (1, the default, for all of them), and ``intensity``, the level of the distortion
+            of distorted clips, from 1.
         data: the prepared data.
     """
     archive = None
@@ -125,7 +129,7 @@ def open_source(recipe: Recipe, request: ForecastRequest) -> Source:
     Args:
         recipe: recipe with ``source``, the name of a module of stp.predict.sources, and its
             ``options``.
-        request: request for forecasts.
+        request: clips whose forecasts are read, number of lead times, and so on.
 
     Raises:
         StpError: an option is unknown, or a file is missing or damaged.

@@ -38,7 +38,7 @@ class GivenWeights:
     normalisation: Normalisation | None
 
     def describe(self) -> dict[str, Any]:
-        """Name, checksum and use of the weights, for the receipt (the file about a result)."""
+        """Name, checksum and use of the weights, for the receipt."""
         return {"file": Path(self.name).name, "sha256": self.sha256, "use": self.use}
 
 

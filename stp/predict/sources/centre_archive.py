@@ -1,10 +1,12 @@
-"""The archive of a forecast centre: a Zarr group for each start, in the parts of one tar stream.
+"""The archive of a weather centre: a Zarr group for each start, in one .tar.gz in several parts.
 
 A group has variables (step, level, latitude, longitude), in ensembles with a dimension ``number``
 before these; step 0 is the start, the name of the group ends with the date, and missing values are
-NaN. Starts may have any order. The stream is read twice: once to list starts and variables and to
-check that the stream is complete (the list is cached), and once for the scores, in the order of the
-stream. One start at a time is on disk, still compressed.
+NaN. Starts may have any order.
+
+The parts, read one after the other, are called the stream. It is read twice: once to list starts
+and variables and to check that the stream is complete (the list is cached), and once for the
+scores, in the order of the stream. One start at a time is on disk, still compressed.
 """
 
 import fnmatch
@@ -36,14 +38,18 @@ LISTING = "listing.json"
 
 
 class CentreArchive(Source):
-    """Forecasts of a weather centre, read from its archive.
+    """Forecasts of a weather centre, such as ECMWF, read from its archive.
+
+    The archive is one .tar.gz in several parts, the raw files. Read one after the other, they are
+    a stream with a Zarr group for each start.
 
     Args:
-        request: request for forecasts. A clip has a forecast if the archive has one that starts at
-            the clip's last context frame.
+        request: clips, number of lead times and members, and the raw files (``archive``). A clip
+            has a forecast if the archive has one that starts at the clip's last context frame.
         ensemble: whether the archive has several members for each start.
         gravity: number by which the archive divided geopotential to get heights, m s-2.
-        parts: pattern of the raw files of the stream; all by default.
+        parts: pattern of the paths of those raw files that are parts of this archive, such as
+            ``*/ncep/*``; all raw files by default.
 
     Raises:
         StpError: the stream is damaged or ends early; it has no forecast of any clip; starts have
@@ -235,10 +241,10 @@ def open_source(
     gravity: float = STANDARD_GRAVITY,
     corrected_on: str | None = None,
 ) -> Source:
-    """Open the archive of a centre.
+    """Open the archive of a weather centre, such as ECMWF, as a source of its forecasts.
 
     Args:
-        request: request for forecasts.
+        request: clips, number of lead times and members, and the raw files (``archive``).
         ensemble: whether the archive has several members for each start.
         gravity: number by which the archive divided geopotential to get heights, m s-2.
         corrected_on: name of a split of earlier years; the mean error of the forecasts of its

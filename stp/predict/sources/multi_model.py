@@ -1,8 +1,8 @@
-"""Forecasts of several centres: their members as one ensemble, or the mean of all members.
+"""Forecasts of several weather centres: their members as one ensemble, or their mean.
 
 The archives of the centres are parts of one set of raw files. Only starts and variables that all
 centres have are used; all members have equal weights. Starts are read in the order of the first
-stream. Another stream is read again from its beginning if the next start lies before its current
+archive. Another archive is read again from its beginning if the next start lies before its current
 position.
 """
 
@@ -22,9 +22,11 @@ class MultiModel(Source):
     """Forecasts of several weather centres, whose members form one ensemble.
 
     Args:
-        request: request for forecasts; ``members`` is the number of all members, or 1 for the mean.
-        centres: number of members of each centre, by the folder of its archive; members are in the
-            order of these names.
+        request: clips, number of lead times, and the raw files of all centres (``archive``).
+            ``members`` is the number of members of all centres together, or 1 for the mean.
+        centres: number of members of each centre, by the name of the folder with the parts of its
+            archive, e.g. ``{"ncep_ensemble": 15, "ecmwf_ensemble": 50}``. Members are in the
+            alphabetical order of these names.
         ensemble: whether the archives have several members for each start.
         mean: whether the mean of all members is the only forecast.
         gravity: number by which the archives divided geopotential to get heights, m s-2.
@@ -95,8 +97,13 @@ def open_source(
     mean: bool = False,
     gravity: float = STANDARD_GRAVITY,
 ) -> Source:
-    """Open the archives of several centres, whose members form one ensemble.
+    """Open the archives of several weather centres, whose members form one ensemble.
 
-    The arguments are those of `MultiModel`.
+    Args:
+        request: clips, number of lead times, and the raw files of all centres (`MultiModel`).
+        centres: number of members of each centre, by the name of the folder of its archive.
+        ensemble: whether the archives have several members for each start.
+        mean: whether the mean of all members is the only forecast.
+        gravity: number by which the archives divided geopotential to get heights, m s-2.
     """
     return MultiModel(request, centres, ensemble, mean, gravity)

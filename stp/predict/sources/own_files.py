@@ -73,11 +73,14 @@ class _Forecast(NamedTuple):
 
 
 class OwnFiles(Source):
-    """Forecasts in files of a user; equal members are read once.
+    """Forecasts in files of a user, without copies of ensemble members.
+
+    To find copies, forecasts are read and compared on opening, until all members differ. Of members
+    that are equal in all forecasts, `read` returns the first only, and ``note`` names the others.
 
     Args:
-        request: request for forecasts. A clip has a forecast if the files have one that starts at
-            the clip's last context frame.
+        request: clips, number of lead times and members, and the raw files (``archive``). A clip
+            has a forecast if the files have one that starts at the clip's last context frame.
         variables: for each channel of the data, its name in the files, or ``{name, level, units}``;
             by default all channels whose names are in the files.
         names: unusual names of dimensions in the files, by what they are, such as
@@ -420,9 +423,9 @@ def open_source(
     """Open the forecasts in a user's own files (`OwnFiles`).
 
     Args:
-        request: request for forecasts.
-        variables: for each channel of the data, its name in the files; by default all channels
-            whose names are in the files.
+        request: clips, number of lead times and members, and the raw files (``archive``).
+        variables: for each channel of the data, its name in the files, or ``{name, level, units}``;
+            by default all channels whose names are in the files.
         names: unusual names of dimensions in the files, such as ``{"lead": "forecast_hour"}``.
     """
     return OwnFiles(request, variables, names or {})
