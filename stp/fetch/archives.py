@@ -54,13 +54,13 @@ class Archive:
 
     @property
     def into(self) -> str:
-        """The folder, below the raw folder, that names in the archive are relative to."""
+        """The folder, relative to the raw folder, into which the archive is unpacked."""
         into = self.declared.get("into")
         name = self.declared["path"]
         return str(name.rpartition("/")[0] if into is None else into.strip("/"))
 
     def may_hold(self, missing: Iterable[Missing]) -> bool:
-        """Whether the archive may contain some of the missing files, judged by their folders."""
+        """Whether some missing files belong below the folder into which the archive is unpacked."""
         return any(not self.into or file.path.startswith(self.into + "/") for file in missing)
 
 
@@ -90,21 +90,25 @@ class Archives:
         self.find = partial(find, roots=roots)
 
     def all(self) -> list[Archive]:
-        """All declared archives of a dataset, with their current paths."""
+        """All declared archives of the release, with their current paths."""
         return [
             Archive(entry, self.find(entry["path"]), is_unpacked(self._listing(entry), self.find))
             for entry in self.declared
         ]
 
     def absent(self) -> list[Archive]:
-        """Find the archives of a dataset that are neither present nor unpacked."""
+        """Find the archives of the release that are neither present nor unpacked."""
         return [archive for archive in self.all() if archive.path is None and not archive.unpacked]
 
     def can_be_downloaded(self, missing: Iterable[Missing]) -> bool:
         """Whether downloads alone can give all missing files.
 
-        Each file must belong to the folder of an absent archive, and all such archives must be
-        downloadable without an account.
+        A file may come from an absent archive if it belongs below the folder into which this
+        archive is unpacked (`Archive.into`). Each missing file needs at least one such archive, and
+        all of them must be downloadable without an account or a manual step.
+
+        Args:
+            missing: the missing files.
         """
         absent = self.absent()
         return all(

@@ -23,8 +23,8 @@ class TransferMeter:
         title: name of the work, e.g. "download" or "verify kth".
         sizes: size in bytes by name of the file; None if unknown.
         report: callback that is called as ``report(line, 0, 0)``. The line is the progress as text,
-            e.g. "download 3 of 8 files, 1.2 GB of 3.1 GB, 54.0 MB/s, 35 s left". The zeros stand
-            for numbers of finished and of all items, which the line makes superfluous.
+            e.g. "download 3 of 8 files, 1.2 GB of 3.1 GB, 54.0 MB/s, 35 s left". The zeros are
+            unused.
         clock: function that returns the time in seconds.
     """
 
@@ -53,7 +53,8 @@ class TransferMeter:
         Args:
             name: name of the file.
             have: number of bytes that exist.
-            total: size of the file, bytes; None if it is still unknown, or known already.
+            total: size of the file, bytes; None if unknown. A size that is known from the start
+                or from an earlier call is kept in any case.
         """
         with self._lock:
             if total is not None and self._sizes.get(name) is None:
