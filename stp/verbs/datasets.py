@@ -128,15 +128,16 @@ def leak(
     ] = None,
     format: output.TableOrJson = "table",
 ) -> None:
-    """Measure how much of the future a dataset shows: to predictors of people, or by ocean months.
+    """Measure how much of the future a dataset shows to models.
 
-    People: the future of all people is moved by one metre. Neither the input of a predictor nor its
-    prediction should then change. A second table has the errors of predictors under each protocol,
-    on all scenarios and on those that all protocols have. Predictors have the parameters that were
-    released for the dataset, or else their defaults.
+    Datasets of people: the future of all people is moved by one metre. Neither the input of a
+    predictor nor its prediction should then change. A second table has the errors of predictors
+    under each protocol, on all scenarios and on those that all protocols have. Predictors have the
+    parameters that were released for the dataset, or else their defaults.
 
-    Ocean: ChaosBench gives each day of a month the mean of the whole month. The errors of
-    persistence forecasts from these means are compared with those from the month before.
+    Datasets with monthly means of the ocean: ChaosBench gives each day the mean of its whole month,
+    which contains later days. Persistence forecasts from these means are compared with those from
+    the means of the month before.
     """
     from stp.inspect import future, months
 

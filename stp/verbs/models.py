@@ -39,7 +39,11 @@ def models(
     ] = Path("results/profile"),
     log: Log = None,
 ) -> None:
-    """List the models; for one model, show parameters and multiply-adds on every dataset."""
+    """List the models; for one model, show parameters and multiply-adds on every dataset.
+
+    The paper of --table is PredBench, whose Table 19 has sizes and speeds of networks. Speed and
+    memory in our table were measured by `stp profile`.
+    """
     from stp.core.disk import write_text, writing
     from stp.plan import config
 

@@ -99,14 +99,14 @@ def choose_format(format: FormatName | None, out: Path | None) -> FormatName:
 
 
 def has_styles() -> bool:
-    """Whether standard output is a terminal that shows styles; files and pipes are none."""
+    """Whether standard output is a terminal that shows styles, and no file or pipe."""
     from rich.console import Console
 
     return sys.stdout.isatty() and not Console().is_dumb_terminal
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print lines on standard output, which a terminal gets wrapped at its width."""
+    """Print lines on standard output; on a terminal, long lines are wrapped at its width."""
     from stp.page.plain_table import wrap_line
 
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
@@ -331,7 +331,8 @@ class Ticker:
 
         Args:
             what: text to show; the part before a colon is its subject.
-            done, total: number of finished and of all parts; not shown.
+            done, total: number of finished and of all parts. They are not shown, and are here
+                because progress callbacks get them (`stp.core.job.Report`).
         """
         now = time.monotonic()
         on_terminal = sys.stderr.isatty()

@@ -157,7 +157,10 @@ def clips(
     level: Annotated[str | None, typer.Option(help="Level of the variable, such as 500.")] = None,
     configfile: ConfigFile = DEMO,
 ) -> None:
-    """Draw a few clips of a prepared dataset; of people all tracks, over the map."""
+    """Draw a few clips of a prepared dataset.
+
+    Of a dataset of people, all tracks are drawn over the map; a movie shows the busiest moments.
+    """
     from stp.inspect.descriptions import describer_of
     from stp.inspect.pictures import show
     from stp.plan.checked_config import check_known

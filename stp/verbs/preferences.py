@@ -136,11 +136,16 @@ def preferences(
     ] = None,
     log: Log = None,
 ) -> None:
-    """Read the answers of raters: how often each model was chosen as best, with intervals.
+    """Read the answers of raters, and write their table.
 
-    For pairs: how often each metric and people agree on which of two models is better. For ratings:
-    the file Ratings.csv, from which opinion scores are made (docs/pvqa.md). The key says which kind
-    of item it is.
+    What is written depends on the kind of study, which the key of the questionnaire says.
+
+    Best of several predictions: how often each model was chosen as the best, with intervals.
+
+    Pairs of videos: how often each metric and people agree on which of two models is better.
+
+    Ratings of single videos: the file Ratings.csv, from which opinion scores are made
+    (docs/pvqa.md).
     """
     from stp.collect.people_agreement import TABLE
     from stp.plan.suite import suites_with
