@@ -31,7 +31,7 @@ class Difference:
     Attributes:
         kind: what differs: ``code``, ``recipe``, ``input`` (an input was added, removed or changed
             in an unknown way) or ``raw`` (raw files).
-        text: the reason, e.g. ``module stp.metrics.ssim changed: ssim``.
+        text: the reason, e.g. ``module stp.metrics.ssim changed: _group``.
     """
 
     kind: str
