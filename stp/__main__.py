@@ -1,4 +1,7 @@
-"""``stp`` and ``python -m stp``, in this process or in a child of the job server of a run."""
+"""Entry point of ``stp`` and ``python -m stp``.
+
+During a local run, a job server (`stp.job_server`) may run the command in a child process instead.
+"""
 
 import sys
 
@@ -6,7 +9,13 @@ from stp.job_client import hand_over_job
 
 
 def main() -> None:
-    """Run the command line, in the job server of the run if there is one."""
+    """Run the command line, ``stp VERB ...``, and exit with its status.
+
+    A local run starts a job server: a process that has imported most of the package already, and
+    forks a child for each command (`stp.job_server`). If this command belongs to such a run, the
+    server is asked to run it. If there is no server, or if the server refuses, the command runs in
+    this process.
+    """
     status = hand_over_job()
     if status is not None:
         sys.exit(status)

@@ -18,17 +18,18 @@ from stp.plan.manifest import Manifest
 
 @dataclass(frozen=True)
 class KeptRows:
-    """A view (SQL query of the results store) over rows that are kept in Parquet files.
+    """Description of a view of the results store, whose rows are kept in Parquet files.
 
-    For instance, each score artefact of a cell of tracks keeps the errors of people in a file
-    ``errors.parquet``, and the view ``person_errors`` reads these files of all cells.
+    The view is an SQL query that reads one file of each artefact. For instance, a score artefact of
+    the task ``tracks`` keeps the errors of people in a file ``errors.parquet``, and the view
+    ``person_errors`` reads these files of all cells.
 
     Attributes:
-        view: name, comment and columns of the view.
-        file: name of the file in each artefact (folder that a job wrote): ``errors.parquet``,
-            ``quality.parquet`` or ``ratings.parquet``.
-        has: name of the attribute of a task (`stp.tasks.task.Task`) that says whether the task has
-            the file.
+        view: name, comment and columns of the view, e.g. ``PERSON_ERRORS``.
+        file: name of the file in each artefact: ``errors.parquet``, ``quality.parquet`` or
+            ``ratings.parquet``.
+        has: name of a Boolean attribute of tasks (`stp.tasks.task.Task`), which says whether cells
+            of the task have the file, e.g. ``has_person_errors``.
         what: description of the file's content, for error messages.
         of_data: whether the files belong to prepared data instead of score artefacts. Files of
             prepared data are optional, and their rows have the fingerprint of the data instead of
@@ -74,15 +75,19 @@ FINGERPRINT = "data_fingerprint"
 
 
 def files(plans: Iterable[Manifest], kept: KeptRows) -> list[Path]:
-    """Find the Parquet files that a view (an SQL query) reads, and check their columns.
+    """Find the Parquet files that a view reads, and check their columns.
+
+    For instance, the view ``person_errors`` reads ``errors.parquet`` in the score artefact of each
+    cell of tracks. Cells of other tasks do not have this file, and are skipped.
 
     Args:
         plans: manifests, each with the cells of one dimension.
-        kept: the view.
+        kept: description of the view. Its attribute ``file`` names the file, its attribute ``has``
+            the tasks that have the file, and ``of_data`` the artefacts that contain it.
 
     Returns:
-        absolute paths, one for each cell whose task has the file; or one for each store of prepared
-        data that has the file, if the files belong to prepared data.
+        absolute paths. Of a file in score artefacts, one for each cell of a task with the file. Of
+        a file in prepared data, one for each folder of prepared data that contains the file.
 
     Raises:
         StpError: a file is missing or damaged, or lacks a column of the view.
@@ -99,7 +104,8 @@ def file_of(folder: Path, kept: KeptRows) -> Path:
 
     Args:
         folder: folder of a score artefact, or of prepared data.
-        kept: the view, whose attribute ``file`` names the file, such as ``errors.parquet``.
+        kept: description of the view. Its attribute ``file`` names the file, such as
+            ``errors.parquet``.
 
     Returns:
         the absolute path of the file.
@@ -121,8 +127,12 @@ def query(paths: Iterable[Path], kept: KeptRows) -> str:
     """Make the SQL query of a view, which selects the rows of all its files.
 
     Args:
-        paths: paths of the files; without files, the view has no rows.
-        kept: the view.
+        paths: paths of the files, from `files`; without files, the view has no rows.
+        kept: description of the view. The query selects the columns in its attribute ``view``.
+
+    Returns:
+        a SELECT statement. In views of prepared data, the fingerprint of the data is the name of
+        the folder that contains the file.
     """
     columns = kept.view.columns
     listed = ", ".join(quote_literal(str(path)) for path in paths)

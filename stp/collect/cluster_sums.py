@@ -63,9 +63,10 @@ class Place(NamedTuple):
         convention: exact definition of a metric, such as ``ssim.range2``.
         part: variable, threshold and lead times of the value.
         level: level of the value, such as a pressure level; None without levels.
-        exactly: whether the series must have this variable, level and threshold. If False, and if
-            the convention has a single series, a key without a threshold selects this series,
-            whatever its variable and level are.
+        exactly: whether the series must have this variable, level and threshold. True suits keys
+            that were read from stored scores. False suits keys that come from a column of a table,
+            which may leave out a variable: if the convention has a single series, a key without a
+            threshold then selects this series, whatever its variable and level are.
     """
 
     convention: str
@@ -116,19 +117,22 @@ class _StoredSums(NamedTuple):
 class Sums(NamedTuple):
     """Sums of scores over clusters of clips, from which one value of a metric can be computed.
 
-    A metric has K components (such as a squared error and a count), which are summed over samples
-    at each of T' lead times, and S series of values (such as one for each variable).
+    A component is a number that a metric computes for each sample, such as a squared error or a
+    count. A metric has K components, which are summed over samples at each of T' lead times. A
+    series is the sequence of values of one variable, level and threshold over lead times. A metric
+    computes S series from its components, such as one for each variable.
 
     Attributes:
         clusters: clusters of the value.
         counts: number of samples of each cluster, (clusters,).
         sums: sums over samples, float64 (clusters, K, T').
         metric: metric that computes values from means of the components, (..., K, T').
-        series: index of the series that contains the value.
+        series: index of the series that contains the value, from 0 to S - 1.
         leads: indices of the value's lead times along the last axis of ``sums``.
-        longer: last lead time of the value, in steps, if clusters are blocks of time. Blocks are
-            merged until each is longer than this lead time, because forecasts with overlapping
-            times depend on each other. None for other clusters, such as videos.
+        longer: lead time, in steps, that each block exceeds, if clusters are blocks of time: the
+            last lead time of the value. Blocks were merged until they were longer than this,
+            because forecasts with overlapping times depend on each other. None for other clusters,
+            such as videos.
     """
 
     clusters: Clusters
@@ -140,10 +144,17 @@ class Sums(NamedTuple):
     longer: int | None
 
     def finished(self, means: np.ndarray) -> np.ndarray:
-        """Compute the values of all S series over ``leads``, (..., S), from mean components.
+        """Compute the values of a metric from means of its components over samples.
+
+        Such means follow from the sums over any subset of clusters, divided by the number of
+        samples in these clusters.
 
         Args:
             means: means over samples of the K components at T' lead times, (..., K, T').
+
+        Returns:
+            values of all S series over the lead times ``leads``, (..., S). The value that these
+            sums belong to has the index ``series``.
         """
         every = values(self.metric, means, self.leads)
         return np.asarray((every[..., None, :] if every.ndim < means.ndim else every)[..., 0])
@@ -152,10 +163,10 @@ class Sums(NamedTuple):
 def read_sums(
     cell: Cell, places: Iterable[Place], samples: frozenset[str] | None = None
 ) -> dict[Place, Sums | str]:
-    """Read the sums of scores, over clusters of clips, from which values can be computed.
+    """Read sums of scores over clusters of clips, from which values can be computed.
 
     Args:
-        cell: a scored cell (one model on one dataset in one setting), to which the values belong.
+        cell: a scored cell, to which the values belong.
         places: keys of the values: convention (definition of a metric), variable, lead times, ...
         samples: names of the samples to sum over; None for all.
 

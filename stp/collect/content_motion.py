@@ -28,9 +28,9 @@ class Compared(NamedTuple):
     """Comparison of a temporal distortion at one intensity with spatial ones of the same error.
 
     Attributes:
-        dataset: test dataset.
-        convention: convention of the metric, a distance between sets of clips.
-        distortion: the temporal distortion.
+        dataset: name of the test dataset.
+        convention: convention of the metric, a distance between sets such as ``fvd.pooled``.
+        distortion: name of the temporal distortion.
         intensity: index of the intensity, from 1.
         error: mean squared error per frame of the temporal distortion, for pixels in [0, 1]; None
             if unknown.
@@ -53,10 +53,19 @@ class Compared(NamedTuple):
 
 
 def compare(plan: Manifest) -> list[Compared]:
-    """Compare temporal with spatial distortions for all distances between sets of a study.
+    """Compare how strongly distances between sets react to temporal and to spatial distortions.
+
+    A value of a distance, such as FVD, for a temporal distortion is divided by its mean value for
+    spatial distortions that have the same mean squared error per frame. The ratio is 1 for a
+    distance that rates both as equally bad, and 0 for one that does not notice motion.
 
     Args:
-        plan: manifest of the study: its cells, in which distortions of clips are the models.
+        plan: manifest of a study of distortions. The models of its cells are distortions, which are
+            applied to true clips at several intensities.
+
+    Returns:
+        a comparison for each dataset, each distance between sets, and each temporal distortion at
+        each of its intensities.
 
     Raises:
         StpError: a file is missing or damaged.

@@ -69,12 +69,13 @@ Described = dict[str, Rows]
 
 
 class Gaps(NamedTuple):
-    """Planned cells (a model on a dataset in a setting) without scores, and what they wait for.
+    """Planned cells without scores, and what they wait for.
 
     Attributes:
         rows: rows of the table `schema.MISSING`, one per missing cell.
         finished: receipts of the finished artefacts that the missing cells depend on.
-        attempted: unfinished artefacts, each with the attempts to make it.
+        attempted: unfinished artefacts that missing cells wait for, each with the attempts to make
+            it.
     """
 
     rows: list[MissingRow]
@@ -99,11 +100,11 @@ def build(
         manifests: manifest files of the collected dimensions; each lists the cells of one table.
         collected: Parquet files with the scores of these cells, in the same order.
         out: path of the database.
-        cache: Parquet file with distances between sets at equal n (`matched_distances`). The file
-            is read if it exists, and updated. Its folder also has the cached ranks and comparisons
-            (`stp.collect.ranking`), which are read and updated too. None to cache nothing.
+        cache: Parquet file for distances between sets at equal n (`matched_distances`), beside
+            which ranks and comparisons are cached. These files are read if they exist, and updated.
+            None to cache nothing.
         report: function that receives the progress, line by line; None for no progress.
-        gaps: planned cells without scores; None if there are none.
+        gaps: planned cells without scores, and what they wait for; None if there are none.
         people: CSV file with the agreement of metrics with people
             (`stp.collect.people_agreement`), which may be missing; None without one.
 

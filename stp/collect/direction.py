@@ -22,8 +22,10 @@ class Direction:
     The direction is unknown if both attributes are None.
 
     Attributes:
-        higher: whether higher values are better.
-        best_at: the best value; values closer to it are better.
+        higher: True if higher values are better, False if lower ones are; None if neither is
+            stated.
+        best_at: the best value, such as 1 for a ratio; values closer to it are better. None if
+            there is none.
     """
 
     higher: bool | None = None
@@ -46,22 +48,30 @@ class Direction:
 
     @property
     def is_known(self) -> bool:
-        """Whether the direction is known."""
+        """Whether it is known which of two values is better.
+
+        It is unknown for standard deviations, and for conventions whose configuration states
+        neither a direction (higher or lower) nor a best value.
+        """
         return self.higher is not None or self.best_at is not None
 
     @property
     def sign(self) -> str:
-        """An arrow towards the better values; empty if the direction is unknown."""
+        """An arrow towards the better values, such as ``↑`` or ``→ 1``; empty if unknown."""
         if self.best_at is not None:
             return f"→ {self.best_at:g}"
         return {True: "↑", False: "↓", None: ""}[self.higher]
 
     def loss(self, value: float) -> float:
-        """Convert a value to a loss: smaller is better."""
+        """Convert a value to a loss: smaller is better.
+
+        The loss is the value with its sign changed if higher values are better, the distance from
+        the best value if there is one, and otherwise the value itself.
+        """
         return float(self.losses(np.float64(value)))
 
     def losses(self, values: np.ndarray | np.float64) -> np.ndarray:
-        """Convert values, of any shape, to losses: smaller is better."""
+        """Convert values of any shape to losses of the same shape, each as `loss` does."""
         if self.best_at is not None:
             return np.asarray(np.abs(values - self.best_at))
         return np.asarray(-values if self.higher else values)

@@ -57,7 +57,7 @@ class _Scored(NamedTuple):
 
 
 def conventions_of_sets(plans: Iterable[Manifest]) -> list[str]:
-    """Conventions (such as ``fvd.pooled``) that depend on the number of clips, sorted."""
+    """List the conventions, such as ``fvd.pooled``, that depend on the number of clips, sorted."""
     return sorted(
         {name for plan in plans for name, about in plan.conventions.items() if about.compares_sets}
     )
@@ -66,13 +66,18 @@ def conventions_of_sets(plans: Iterable[Manifest]) -> list[str]:
 def matched_distances(
     plans: list[Manifest], scores: pa.Table, cache: Path | None = None, report: Report | None = None
 ) -> list[MatchedRow]:
-    """Compute the distances of all comparisons, each at its smallest number of clips.
+    """Compute distances between sets of clips again, at equal numbers of clips.
+
+    A comparison consists of tests of one trained model on several test sets, such as robustness to
+    other frame intervals. The sets may have different numbers of clips, on which a distance such as
+    FVD depends. So all distances of a comparison are computed from as many clips as its smallest
+    set has.
 
     Args:
         plans: manifests of all collected dimensions, with the cells of each dimension.
         scores: collected rows of the conventions `conventions_of_sets`, over all lead times.
-        cache: Parquet file of cached values, which this function updates.
-        report: function that receives the progress, line by line.
+        cache: Parquet file of cached values, which this function updates; None to cache nothing.
+        report: function that receives the progress, line by line; None for no progress.
 
     Returns:
         a row for each comparison, cell and convention, in a fixed order. If all clips are used, the
@@ -120,10 +125,11 @@ def _scored_cells(plans: list[Manifest], scores: pa.Table) -> list[_Scored]:
 
 
 def compared_dimensions(plans: Iterable[Manifest]) -> dict[str, str]:
-    """Find the dimensions (tables) whose tests are compared with other tests of the same models.
+    """Find the dimensions whose tests are compared with other tests of the same models.
 
-    For instance, tests at other frame intervals are compared with the test at the usual interval.
-    Dimensions with clips of different lengths are left out.
+    For instance, tests on other datasets (``generalization``) are compared with the test on the
+    training dataset (``short_term``). The configuration of a suite states this as ``changes_from``.
+    Dimensions without this key, such as those with clips of other lengths, are left out.
 
     Returns:
         for each of these dimensions, the dimension with the other tests; the dimension itself if

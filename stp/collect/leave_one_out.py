@@ -1,6 +1,8 @@
-"""Leave-one-out values over clusters of clips, for intervals and paired tests.
+"""Leave-one-out values over clusters of clips, for paired tests and their intervals.
 
-Values with one cluster left out are computed from sums over clusters (`stp.collect.cluster_sums`).
+A leave-one-out value is a value of a metric over all test clips except those of one cluster. A
+value over G clusters has G of them, which are computed from sums over clusters
+(`stp.collect.cluster_sums`).
 Values of several seeds are averaged, so tests account for the choice of clips, not for the choice
 of trained models. Models with forecasts of different clips are compared on their common clips.
 """
@@ -32,10 +34,11 @@ class RowValue(NamedTuple):
         convention: name of the convention.
         part: variable, threshold and lead times of the value.
         value: mean over seeds.
-        level: level of the series, such as a pressure level; None without levels.
-        exactly: whether the series of the value must have this variable, level and threshold. If
-            False, and if the convention has a single series, a part without a threshold selects
-            this series (`stp.collect.cluster_sums.Place`).
+        level: level of the value, such as a pressure level; None without levels.
+        exactly: whether to look only for scores with this variable, level and threshold. True suits
+            values whose properties were read from stored scores. False suits values of a table,
+            whose column may leave out the variable: if all scores of the convention have one
+            variable, level and threshold, a part without a threshold then means these scores.
     """
 
     cells: tuple[Cell, ...]
@@ -52,12 +55,12 @@ class RowValue(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A value, and its values with each cluster (set of dependent clips) left out in turn.
+    """A value, and its leave-one-out values: those with each cluster left out in turn.
 
     Attributes:
-        clusters: the G clusters.
+        clusters: the G clusters of clips.
         value: value over all clusters.
-        values: values with each cluster left out in turn, float64 (G,), finite.
+        values: values over all clusters but one, for each of them, float64 (G,), finite.
     """
 
     clusters: Clusters
@@ -68,7 +71,7 @@ class LeftOut(NamedTuple):
 def leave_one_out_values(
     asked: Sequence[RowValue], samples: frozenset[str] | None = None
 ) -> list[LeftOut | str]:
-    """Compute each value with each cluster (set of dependent clips) left out in turn.
+    """Compute each value again with each cluster of clips left out in turn.
 
     Args:
         asked: values of table rows.
@@ -94,8 +97,8 @@ def leave_one_out_values(
 
 
 Common = Mapping[str, LeftOut | str]
-"""A model's leave-one-out values on the samples that it shares with other models, or the reason why
-there are none. Keys are hashes of the samples of the other models (`Clusters.samples`).
+"""A model's value and leave-one-out values on the samples that it shares with other models, or the
+reason why there are none. Keys are hashes of the samples of the other models (`Clusters.samples`).
 """
 
 
@@ -106,14 +109,16 @@ def in_common(rivals: Sequence[Sequence[tuple[RowValue, LeftOut | str]]]) -> lis
     values on clips 51 to 100: A under the hash of B's clips, and B under the hash of A's clips.
 
     Args:
-        rivals: groups of values that are compared with each other; each value with its result of
-            `leave_one_out_values`.
+        rivals: groups of values that are compared with each other. Each value comes with its
+            leave-one-out values on its own samples, or the reason why there are none
+            (`leave_one_out_values`).
 
     Returns:
-        a list for each group, with a dict for each value. The keys of a dict are hashes of the
-        other sets of samples in the group (`Clusters.samples`). Its values are the leave-one-out
-        values on the samples that both sets have, or the reason why there are none. Sets without
-        common samples have no key, so the dict is empty if all models have the same samples.
+        a list for each group, with a dict for each value. A key of the dict is the hash of another
+        set of samples in the group (`Clusters.samples`). The dict's value is the model's value on
+        the samples that both sets have, with its leave-one-out values; or the reason why there are
+        none. Sets that share no sample have no key. The dict is empty if all models of the group
+        were tested on the same samples.
 
     Raises:
         StpError: a file of a score artefact is damaged.
@@ -175,14 +180,15 @@ def _average_seeds(
 
 
 def without_each(by_place: dict[Place, Sums | str]) -> dict[Place, LeftOut | str]:
-    """Compute each value of a cell repeatedly, each time with another cluster of clips left out.
+    """Compute values of a cell from sums, over all clusters and with each one left out in turn.
 
     Args:
-        by_place: sums of scores over clusters, or the reason why there are none, by the key of the
-            value.
+        by_place: for the key of each value, the sums of scores over clusters of clips, or the
+            reason why there are none.
 
     Returns:
-        by the same keys, the leave-one-out values, or the reason why there are none.
+        for the same keys, the value with its leave-one-out values, or the reason why there are
+        none.
     """
     results: dict[Place, LeftOut | str] = {}
     # Parts of a convention may share sums.

@@ -36,14 +36,16 @@ class PublishedValue:
         trained_on: printed name of the training dataset.
         tested_on: printed name of the test dataset.
         subset: part of the test dataset; ``test`` for the whole test split.
-        setting: keys of the setting that the paper states; for others, the values of the dataset
-            apply.
-        variable, threshold, leads: variable, threshold and lead times of the number; None for all
-            together.
+        setting: keys of the setting that the paper states, with their values, such as ``{"horizon":
+            30}``. For ``horizon`` and ``observe``, the dataset's own values apply if the paper does
+            not state them.
+        variable: variable of the number, such as ``t2m``; None for all together.
+        threshold: threshold of an event metric; None for all thresholds together.
+        leads: lead times of the number, ``44`` or ``1-7``; None for all together.
         run: label that distinguishes numbers with otherwise equal keys; empty for the main result.
         metric: heading of the column.
         value: the number.
-        raw: the number as printed.
+        raw: text of the number as printed, such as ``71.9``.
         note: reason why the number is doubtful; empty otherwise.
     """
 
@@ -132,11 +134,17 @@ def _value(row: Mapping[str, str], keys: Iterable[str]) -> PublishedValue:
 def select_published(
     manifest: Manifest, cell: Cell, values: Iterable[PublishedValue]
 ) -> list[PublishedValue]:
-    """Select the published values for the test of a cell, of all models and training runs.
+    """Select the published values of all models in the same test as a cell.
 
-    A cell is one evaluation of a model: on one dataset, in one setting. A value is for the same
-    test if its dimension (question of a table), dataset, subset and setting are those of the cell.
-    For keys of the setting that the paper does not state, the dataset's values apply.
+    The test is the same if dimension, test dataset, subset and setting are equal. Model and
+    training data may differ. A paper may not state all keys of the setting: where it does not state
+    the horizon (``horizon``) or the number of observed frames (``observe``), those of the dataset
+    apply.
+
+    Args:
+        manifest: manifest with the dimension of the cell, and the printed names of datasets.
+        cell: the cell.
+        values: published values, from `read_published`.
     """
     key = cell.key
     dataset = manifest.published_names.datasets.get(key.tested_on)
@@ -156,9 +164,16 @@ def select_published(
 def of_cell(
     manifest: Manifest, cell: Cell, values: Iterable[PublishedValue]
 ) -> list[PublishedValue]:
-    """Select the published values for a cell (an evaluation): same test, model and training data.
+    """Select the published values for a cell: those of the same test, model and training data.
 
-    The test is the same if dimension, dataset, subset and setting are equal (`select_published`).
+    The test is the same if dimension, test dataset, subset and setting are equal
+    (`select_published`). The training data are the same if the training dataset is.
+
+    Args:
+        manifest: manifest with the dimension of the cell, and the printed names of models and
+            datasets.
+        cell: the cell.
+        values: published values, from `read_published`.
     """
     key, names = cell.key, manifest.published_names
     model = names.of_model(key)

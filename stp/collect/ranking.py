@@ -37,7 +37,7 @@ RANKS_FILE, COMPARISONS_FILE = "ranks.parquet", "comparisons.parquet"
 
 Report = Callable[[str], None]
 RankTables = tuple[pa.Table, pa.Table]
-"""Rows of ``ranks``, and of ``comparisons``."""
+"""Rows of the table ``ranks``, and rows of the table ``comparisons``."""
 
 RANKS = arrow_schema(schema.RANKS.columns)
 COMPARISONS = arrow_schema(schema.COMPARISONS.columns)
@@ -72,8 +72,8 @@ def standings(
         plans: manifests of all collected dimensions.
         scores: function that reads the collected rows; not called if all results are cached.
         cache: folder of cached results (`RANKS_FILE`, `COMPARISONS_FILE`), which this function
-            updates.
-        report: function that receives the progress, line by line.
+            updates; None to cache nothing.
+        report: function that receives the progress, line by line; None for no progress.
 
     Returns:
         tables with the schemas `RANKS` and `COMPARISONS`, in the order of the manifests. They do
@@ -156,7 +156,14 @@ class Group(NamedTuple):
     """Key of a group of values that are ranked together: they agree in all of these properties.
 
     Attributes:
-        clips: number of clips, for distances between sets, which depend on that number; None for
+        metric: name of the metric, the part of the convention before the dot, such as ``ssim``.
+        convention: name of the convention, such as ``ssim.range2``.
+        variable: name of the physical variable; None for all channels together.
+        level: pressure level in hPa; None if there is none.
+        threshold: threshold of an event metric; None if there is none.
+        leads: lead times of a value that a table shows in a column of its own: ``44``, or ``1-7``
+            for a range. None for a value over all lead times.
+        clips: number of clips of a distance between sets, which depends on that number; None for
             other metrics.
     """
 

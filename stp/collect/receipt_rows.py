@@ -32,11 +32,11 @@ STAGES = ("data", "models", "predictions", "features", "scores", "perceptual")
 
 @dataclass(frozen=True)
 class AttemptedArtefact:
-    """An artefact (a folder that a job writes), and all attempts to make it.
+    """An artefact, finished or not, and all attempts to make it.
 
     Attributes:
         path: folder of the artefact, relative to the store.
-        stage: stage that makes it, such as train.
+        stage: stage that makes the artefact, such as ``train``.
         attempts: the attempts, oldest first.
     """
 
@@ -46,9 +46,10 @@ class AttemptedArtefact:
 
 
 def receipt_checksums(cells: Iterable[Cell]) -> dict[str, str]:
-    """Checksums that show later whether the scores of cells were made again, by folder of scores.
+    """Compute checksums that show later whether the scores of cells were made again.
 
-    They are computed from the receipts (``artefact.json``) of the score artefacts.
+    Returns:
+        checksum of the receipt of each score artefact, by the artefact's folder.
     """
     folders = (folder for cell in cells for folder in cell.folders(("scores", "perceptual")))
     return {str(folder): receipt_checksum(folder) for folder in folders}
@@ -59,17 +60,20 @@ def note_makings(rows: Path, made: dict[str, str]) -> None:
 
     Args:
         rows: path of the file with the rows.
-        made: checksum by folder of scores, from `receipt_checksums`, called before the scores were
-            read.
+        made: checksums by folder of scores, from `receipt_checksums`. They must have been computed
+            before the scores were read.
     """
     write_text(rows.with_suffix(MADE_FROM), json.dumps(made, indent=0))
 
 
 def find_changed_scores(rows: Path) -> list[str] | None:
-    """List the folders of scores that have changed or are missing since their rows were read.
+    """List score artefacts that were made again or removed since their rows were collected.
+
+    Args:
+        rows: path of the file with the collected rows.
 
     Returns:
-        folders of these artefacts; None if no record exists beside the rows.
+        folders of these artefacts; None if there is no record beside the rows (`note_makings`).
     """
     try:
         noted = json.loads(rows.with_suffix(MADE_FROM).read_bytes())
@@ -79,13 +83,15 @@ def find_changed_scores(rows: Path) -> list[str] | None:
 
 
 def receipts_of(plans: list[Manifest], more: list[Receipt]) -> list[Receipt]:
-    """Read the receipts (``artefact.json``) of all artefacts of cells, ordered by stage and path.
-
-    Each receipt occurs once.
+    """Read the receipts of all artefacts that scored cells depend on.
 
     Args:
         plans: manifests of the cells.
-        more: receipts that were read already; those of artefacts of no cell are appended.
+        more: receipts that were read already, of artefacts that missing cells depend on.
+
+    Returns:
+        receipts of the cells' artefacts, ordered by stage and path, each once. Those of ``more``
+        follow, except for artefacts of these cells.
     """
     folders = {
         (number, folder)
@@ -104,7 +110,7 @@ def receipts_of(plans: list[Manifest], more: list[Receipt]) -> list[Receipt]:
 
 
 def artefact_row(receipt: Receipt) -> ArtefactRow:
-    """Make the row of an artefact (a folder that a job wrote) from its receipt, `artefact.json`."""
+    """Make the row of an artefact from its receipt."""
     provenance = receipt.provenance
     return ArtefactRow(
         stage=receipt.stage,
@@ -130,7 +136,7 @@ def artefact_row(receipt: Receipt) -> ArtefactRow:
 
 
 def attempt_rows(attempted: Iterable[AttemptedArtefact]) -> Iterable[AttemptRow]:
-    """Make a row for each attempt to make one of the artefacts (folders of jobs)."""
+    """Make a row for each attempt to make one of the artefacts."""
     for artefact in attempted:
         for attempt in artefact.attempts:
             began, ended = attempt.time, attempt.ended

@@ -176,8 +176,7 @@ class CellRow(About, _Named, _Number, KeyRow):
 @dataclass(frozen=True, kw_only=True)
 class ScoreKindRow:
     """One row per kind of score: convention, variable, level, lead times, threshold and statistic.
-    The statistic sd exists for tracks of people, and for columns of tables that show it. Query the
-    view scores, which includes these columns.
+    Query the view scores, which includes these columns.
     """
 
     number: Annotated[int, "Number of the kind in this store, from 1; see score_rows."]
@@ -617,12 +616,11 @@ class _Entrant:
 class RankRow(_Alike, _Place, _Entrant, _Evaluation):
     """Ranks with confidence sets: one row per evaluation, model, variant and convention (all lead
     times together, or the lead times of a table's column; mean over seeds). The confidence set of a
-    rank
-    follows from the table comparisons: it excludes as many first places as models are significantly
-    better, and as many last places as models are significantly worse. All sets of an evaluation and
-    convention hold simultaneously (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic
-    Studies 91, 476-518). They account for the choice of clips, not for the variance between
-    training runs, which the view seed_variance shows.
+    rank follows from the table comparisons: it excludes as many first places as models are
+    significantly better, and as many last places as models are significantly worse. All sets of an
+    evaluation and convention hold simultaneously (Mogstad, Romano, Shaikh and Wilhelm 2024, Review
+    of Economic Studies 91, 476-518). They account for the choice of clips, not for the variance
+    between training runs, which the view seed_variance shows.
     """
 
     rank: Annotated[
@@ -743,13 +741,11 @@ class RuntimeRow(KeyRow):
 
 @dataclass(frozen=True, kw_only=True)
 class AgreementRow:
-    """Agreement of metrics with people on the better of two videos: one row per group of models
-    (scenario), metric and way of counting answers. A scenario is a column of Table 1 of the paper
-    on FVD, or a point of its Figure 5. Models of eq. FVD have about equal FVD, and those of spr.
-    FVD have evenly spread FVD. In base200 +10, a model of FVD 200 (the base) is compared with
-    models whose FVD is 10 higher; all bases +10 joins the scenarios of all bases. The rows are from
-    the table that `stp study preferences` makes of answers about pairs (docs/human_study.md). Empty
-    without such a study.
+    """Agreement of metrics with people on the better of two videos: one row per scenario, metric
+    and way of counting answers. A scenario is a group of models, chosen for a column of Table 1 of
+    the paper on FVD or for a point of its Figure 5 (docs/human_study.md); all bases +10 joins such
+    points as base200 +10 and base400 +10. Empty unless `stp study preferences` has evaluated
+    answers about pairs of videos.
     """
 
     source: Annotated[str, "Origin of the data that models were tested on; own for a file."]

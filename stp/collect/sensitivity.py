@@ -36,18 +36,20 @@ CONSTANT = "the same at all intensities: it does not notice this distortion"
 
 @dataclass(frozen=True)
 class Curve:
-    """Values of a metric at the intensities of a distortion.
+    """Values of a metric at the intensities of a distortion, and how they correlate with these.
 
     Attributes:
-        dataset: test dataset.
+        dataset: name of the test dataset.
         distortion: name of the distortion, which is also the name of the model that applies it.
         convention: exact definition of the metric, such as ``ssim.range2``.
         intensities: indices of the intensities, from 1, ascending.
         values: value at each intensity; None for a missing value.
         n: number of clips.
-        correlation: rank correlation, -1 to 1; None if there is a reason.
-        low, high: ends of the 95 % interval of the correlation; None if there is a reason.
-        why: reason for a missing correlation or interval; empty otherwise.
+        correlation: rank correlation of intensity and value, from -1 to 1. It is 1 if the metric
+            gets worse with every step. None if it could not be computed (see ``why``).
+        low, high: ends of the 95 % interval of the correlation; None if they could not be computed,
+            or if no resamples were drawn.
+        why: reason why the correlation or its interval could not be computed; empty otherwise.
     """
 
     dataset: str
@@ -90,7 +92,8 @@ def curves(plan: Manifest, only: str | None = None, resamples: int = RESAMPLES) 
     Args:
         plan: manifest of the study, whose cells are all scored. Each "model" in it is a distortion,
             which is applied to true clips at several intensities.
-        only: name of a convention, such as ``ssim.range2``; None for those of all columns.
+        only: name of a convention, such as ``ssim.range2``; None for the conventions of all columns
+            of the study's table.
         resamples: number of resamples of the clusters of clips, which give the intervals of rank
             correlations; 0 for no intervals.
 
@@ -116,7 +119,11 @@ def curves(plan: Manifest, only: str | None = None, resamples: int = RESAMPLES) 
 
 
 def draws(clusters: int, resamples: int) -> np.ndarray:
-    """Draw R resamples of G clusters, as for a bootstrap.
+    """Draw resamples of clusters of clips with replacement, as for a bootstrap.
+
+    Args:
+        clusters: number G of clusters, which is also the number of draws of a resample.
+        resamples: number R of resamples.
 
     Returns:
         how often each resample contains each cluster, int64 (R, G).
@@ -130,7 +137,7 @@ class Clips(NamedTuple):
 
     Attributes:
         names: names of the G clusters.
-        codes: index of the cluster of each clip, int64 (clips,).
+        codes: for each clip, the index of its cluster in ``names``, int64 (number of clips,).
     """
 
     names: list[str]
@@ -188,14 +195,22 @@ def with_correlation(
     drawn: np.ndarray,
     again: Callable[[], Sequence[np.ndarray | str]],
 ) -> Curve:
-    """Add the rank correlation and its interval to a curve, or the reason why there is none.
+    """Add to a curve the rank correlation between intensity and metric, with its interval.
+
+    Values are converted to losses first, so that 1 means that the metric gets worse with every
+    step.
 
     Args:
         curve: a curve with a value at each intensity.
-        direction: direction of better values.
-        drawn: how often each of R resamples contains each of G clusters of clips, (R, G).
+        direction: which values of the metric are better: higher, lower, or those near a best value.
+        drawn: how often each of R resamples contains each of G clusters of clips, (R, G), from
+            `draws`. The interval is left out if R is 0.
         again: function that returns, for each intensity, the values of all resamples, (R,), or the
             reason why there are none. It is called only if an interval is possible.
+
+    Returns:
+        the curve with correlation and interval; or with the reason in ``why`` if one of them could
+        not be computed.
     """
     if len(curve.values) < 3:
         return replace(curve, why=f"{len(curve.values)} intensities; ranks need three")
@@ -258,11 +273,15 @@ def resample_metric(
 
 
 class Looked(NamedTuple):
-    """Network features of clips, which a distance between sets of clips (such as FVD) compares.
+    """Network features of a cell's clips, which a distance between sets (such as FVD) compares.
+
+    Named after the network, which looked at the clips.
 
     Attributes:
-        pair: features of observed and distorted clips.
-        seconds: run time of the network for the distorted clips, in seconds; None if unknown.
+        pair: D features of each of N observed clips, and of the N clips that the cell's model
+            predicted or distorted, float64 (N, D) each; or the reason why there are none.
+        seconds: run time of the network for the predicted or distorted clips, in seconds; None if
+            unknown.
     """
 
     pair: SetFeatures
@@ -273,8 +292,13 @@ def read_distance_features(cell: Cell, convention: str) -> Looked:
     """Read the network features that a distance between sets of clips compares.
 
     Args:
-        cell: a scored cell (one model on one dataset in one setting).
+        cell: a scored cell that has scores of metrics that use networks (``perceptual``).
         convention: name of the distance, such as ``fvd.pooled``.
+
+    Returns:
+        the features of the cell's observed clips and of its predicted or distorted ones, float64
+        (number of clips, number of features) each, and the run time of the network. The features
+        may be missing for a reason, such as missing weights.
 
     Raises:
         StpError: a file is missing or damaged.

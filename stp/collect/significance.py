@@ -36,18 +36,21 @@ its nominal 2.5 %."""
 class Tests(NamedTuple):
     """Paired tests of all P pairs of values, (P,) each, in the order of `itertools.combinations`.
 
+    The t test compares losses (`Direction.losses`), or the values themselves if the direction of
+    better values is unknown. The sign test needs the difference in each single cluster. It is
+    computed from leave-one-out values (jackknife): from the difference over all clusters, and the
+    difference with this cluster left out. This is exact for means over clips, and an approximation
+    for other values.
+
     Attributes:
-        low, high: 95 % interval of the second minus the first value; NaN if all clusters have the
-            same difference.
-        p: two-sided p value of the t test. The test compares losses, to which values are converted
-            by the direction of better values (`Direction.losses`); if there is no direction, it
-            compares the values. 1 for a tie. If all clusters have the same difference, the p value
-            of the sign test.
+        low, high: ends of the 95 % interval of the second minus the first value; NaN if all
+            clusters have the same difference.
+        p: two-sided p value of the t test. 1 for a tie. If all clusters have the same difference,
+            the p value of the sign test.
         error: standard error of the difference that the t test compares with 0.
         p_sign: two-sided p value of the exact sign test over clusters.
-        won: share of clusters in which the second value is better, with ties counted half; NaN
-            without a direction. The difference in one cluster follows from the values without this
-            cluster. This is exact for means over clips, and an approximation for other values.
+        won: share of clusters in which the second value is better, from 0 to 1, with ties counted
+            half; NaN if the direction is unknown.
         skewed: whether the distribution of differences over clusters is so skewed that the t test
             is unreliable.
     """
@@ -65,8 +68,12 @@ def compare_all_pairs(left_out_values: "Sequence[LeftOut]", direction: Direction
     """Test the differences of all pairs of values.
 
     Args:
-        left_out_values: M values and their leave-one-out values, over the same clusters.
-        direction: direction of better values.
+        left_out_values: M values, each with its leave-one-out values; all are over the same
+            clusters.
+        direction: which values are better: higher, lower, or those near a best value.
+
+    Returns:
+        tests of the P = M (M - 1) / 2 pairs.
     """
     # Imported here, since a store without sums over clusters has no tests.
     from scipy.special import bdtr, stdtr, stdtrit
@@ -133,9 +140,12 @@ def effect(counts: Sequence[int], tests: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p values of several comparisons (Holm 1979), and return them in the same order.
+    """Correct p values of several comparisons by the method of Holm (1979).
 
-    The correction controls the probability of any false positive.
+    The correction controls the probability of one false positive or more.
+
+    Returns:
+        corrected p values in the order of the given ones.
     """
     order = np.argsort(p_values, kind="stable")
     stepped = np.asarray(p_values)[order] * np.arange(len(order), 0, -1)

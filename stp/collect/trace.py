@@ -96,9 +96,13 @@ class Match:
 
     Attributes:
         kind: kind of value, one of `KINDS`.
-        metric: column heading of a published value, or of a value compared to one.
-        scores: fingerprints of the score artefacts from which the value was computed.
-        remark: description of the value.
+        metric: column heading of a published value, or of a value compared to one; else None.
+        lead: lead time of a value at one lead time; None for values over several.
+        leads: lead times of a value over a part of them, ``44`` or ``1-7``; else None.
+        value: the value with all stored digits.
+        scores: fingerprints of the score artefacts from which the value was computed; empty for
+            published values.
+        remark: further facts about the value, such as ``of 3 seeds``; None if there are none.
     """
 
     kind: str
@@ -130,10 +134,12 @@ class Match:
 
 @dataclass(frozen=True, kw_only=True)
 class Traced(Match):
-    """A match, and the artefacts (folders that jobs wrote) from which its value was computed.
+    """A value that equals the traced number, and the artefacts from which it was computed.
+
+    The value is a row of the results store (`Match`).
 
     Attributes:
-        lineage: artefacts from data to scores, seed by seed.
+        lineage: artefacts from data to scores, seed by seed; empty for published values.
     """
 
     lineage: list[Step]
@@ -148,7 +154,7 @@ def is_number(text: str) -> bool:
 
 
 def decimal_places(number: str) -> int:
-    """Number of decimal places of a printed number."""
+    """Count the decimal places of a printed number, e.g. 2 for ``0.92`` and -1 for ``3e1``."""
     digits, _, power = number.lower().partition("e")
     return len(digits.partition(".")[2]) - int(power or 0)
 
@@ -192,7 +198,12 @@ def matches(database: Path, number: str, cell: str | None = None) -> list[Match]
 
 
 def with_lineage(database: Path, values: Sequence[Match]) -> list[Traced]:
-    """Add to each value the artefacts from which it was computed."""
+    """Add to each value the artefacts from which it was computed.
+
+    Args:
+        database: path of results.duckdb.
+        values: values of this database, from `matches`.
+    """
     lineages: dict[str, list[Step]] = {}
     for scores in {scores for match in values for scores in match.scores}:
         cells = query_rows(

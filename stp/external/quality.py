@@ -96,7 +96,7 @@ class Rating:
 
 @dataclass(frozen=True)
 class Trained:
-    """Accuracy of the ratings that a measure predicts from one kind of network features.
+    """Accuracy of the ratings that a trained measure predicts from one kind of network features.
 
     Attributes:
         srocc: Spearman's correlation of predicted ratings and opinions of test videos, median over
@@ -127,13 +127,11 @@ class ClipRatings:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Rank correlation of a metric with the predicted ratings of the clips of a cell.
-
-    A cell is one model on one dataset in one setting.
+    """Rank correlation of a metric with the predicted ratings, over the clips of a cell.
 
     Attributes:
         convention: exact definition of the metric, such as ``ssim.range2``.
-        srocc: Spearman's correlation over clips.
+        srocc: Spearman's correlation over clips, from -1 to 1.
         clips: number of clips that have both a value of the metric and a rating.
     """
 
@@ -151,13 +149,14 @@ class Measure:
     Attributes:
         network: network whose features the measure uses.
         weights: path of the weights of the network.
-        identity: checksums of the file of weights in hexadecimal, by kind: ``sha256`` or
+        identity: checksums of the weights' file in hexadecimal, by kind of checksum: ``sha256`` or
             ``git_blob_sha1``.
         options: options of the regression.
         database: rated videos with opinions.
         horizon: number of predicted frames of the rated videos.
-        parts: features of the rated videos: an array for each part of the features that the
-            measure uses, in the order of ``options.parts``.
+        parts: network features of the V rated videos: an array, float (V, D), for each kind of
+            features that the measure uses, such as ``mcs``. They are in the order of
+            ``options.parts``.
         source: source of the rated videos, such as official or synthetic.
     """
 
@@ -172,11 +171,17 @@ class Measure:
 
     @property
     def is_official(self) -> bool:
-        """Whether people rated the videos."""
+        """Whether the measure learns from the official opinions, which people gave.
+
+        Opinions of all other sources count as synthetic: they say nothing about people.
+        """
         return self.source == OFFICIAL
 
     def fit_measure(self) -> FittedQuality:
-        """Train the measure on all rated videos, once for each kind of features."""
+        """Train the measure on all rated videos, once for each kind of features.
+
+        The kinds are `EXACT` and `POOLED`; see `Rating`.
+        """
         _, splits = self.database.splits(SPLITS)
         channels = NETWORKS[self.network].channels
         parts = {
@@ -196,13 +201,18 @@ class Measure:
         )
 
     def save(self, path: Path) -> dict[str, object]:
-        """Write the fitted measure with the weights of its network, for the metric.
+        """Train the measure, and write it to a file with the weights of its network.
+
+        The metric `stp.metrics.predicted_quality` reads this file.
+
+        Args:
+            path: path of the file, which ends in ``.npz``.
 
         Returns:
-            size (``bytes``) and checksums of the file.
+            size in bytes (``bytes``) and checksums (such as ``sha256``) of the file.
 
         Raises:
-            StpError: the file has the wrong suffix; the weights are damaged.
+            StpError: the file has another suffix, or the weights are damaged.
         """
         state, _ = read_verified(self.weights, self.identity)
         fitted_quality.write(path, self.fit_measure(), state)
@@ -216,13 +226,16 @@ class Measure:
         threads: int = 1,
         report: Report = report_nothing,
     ) -> ClipRatings:
-        """Predict the opinions about clips.
+        """Predict the opinions of people about clips.
 
         Args:
             clips: clips to rate, read one at a time.
-            device: auto, cpu or cuda.
+            device: device of the network: auto, cpu or cuda.
             threads: number of CPU threads.
             report: callback for the progress.
+
+        Returns:
+            a rating of each clip, in the order of the clips, and the accuracy of such ratings.
 
         Raises:
             StpError: a clip is too short, or too small for the network; the weights are damaged.

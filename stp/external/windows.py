@@ -41,7 +41,12 @@ BLOCK_BYTES = 64_000_000
 
 
 def clips_of(data: Prepared, evaluation: Evaluation) -> Clips:
-    """The clips (context frames, and frames to predict) of an evaluation.
+    """Select the clips of an evaluation, which have its context frames and frames to predict.
+
+    Args:
+        data: prepared data of the test dataset.
+        evaluation: evaluation with test or training windows, which names the subset, the horizon
+            and the interval of frames.
 
     Raises:
         StpError: the clips are missing, redrawn in each epoch, or too short.
@@ -207,7 +212,17 @@ def _write(
 
 
 class ChannelStatistics:
-    """Lowest and highest value, mean and standard deviation of each channel, gathered by `add`."""
+    """Lowest and highest value, mean and standard deviation of each channel, gathered by `add`.
+
+    Args:
+        channels: number of channels C.
+
+    Attributes:
+        count: number of values of each channel so far.
+        sums: sum of these values, float64 (C,).
+        squares: sum of their squares, float64 (C,).
+        low, high: lowest and highest of them, float64 (C,).
+    """
 
     def __init__(self, channels: int) -> None:
         self.count = 0
@@ -215,7 +230,11 @@ class ChannelStatistics:
         self.low, self.high = np.full(channels, np.inf), np.full(channels, -np.inf)
 
     def add(self, frames: np.ndarray) -> None:
-        """Add the values of frames, (sample, frame, channel, y, x), to the statistics."""
+        """Add the values of frames to the statistics.
+
+        Args:
+            frames: frames, float (sample, frame, channel, y, x).
+        """
         over = (0, 1, 3, 4)
         self.count += frames.size // frames.shape[2]
         self.sums += frames.sum(axis=over, dtype=np.float64)
@@ -224,7 +243,7 @@ class ChannelStatistics:
         self.high = np.maximum(self.high, frames.max(axis=over))
 
     def describe(self) -> dict[str, list[float]]:
-        """The statistics by name, with a value for each channel."""
+        """List the statistics by name (low, high, mean, std), with a value for each channel."""
         mean = self.sums / self.count
         std = np.sqrt(np.maximum(self.squares / self.count - mean**2, 0))
         statistics = {"low": self.low, "high": self.high, "mean": mean, "std": std}
@@ -232,7 +251,7 @@ class ChannelStatistics:
 
 
 def is_video(data: Prepared) -> bool:
-    """Whether frames are grey or colour pictures of brightness 0..1."""
+    """Whether frames are grey or colour pictures of brightness 0 to 1, which MP4 can hold."""
     is_bytes = data.frames.dtype == np.uint8
     return is_bytes and data.shape[0] in (1, 3) and not data.attrs.get("variables")
 
@@ -240,14 +259,17 @@ def is_video(data: Prepared) -> bool:
 def index_table(data: Prepared, clips: Clips, checksums: list[str]) -> pd.DataFrame:
     """Make the table ``index.csv``, with one row for each exported sample.
 
-    Its columns are the number of the sample; the name and cluster of its clip; start, stride and
-    phase of its frames; the time of the last context frame, if it is known; and a checksum of the
-    context frames (``window``).
-
     Args:
         data: prepared data of the clips.
         clips: the clips.
         checksums: checksum of the context frames of each sample.
+
+    Returns:
+        a table with these columns: ``sample``, number of the sample, from 0; ``clip`` and
+        ``cluster``, names; ``start``, index of the clip's first frame in the prepared data;
+        ``stride``, number of stored frames from one frame of the clip to the next; ``phase``,
+        position of the first frame in a cycle, such as the calendar month, from 0; ``time``, time
+        of the last context frame, only if times are known; and ``window``, the checksum.
     """
     table = clips.index[["clip", "cluster", "start", "stride", "phase"]]
     table = table.astype({"clip": str, "cluster": str})
@@ -261,12 +283,17 @@ def index_table(data: Prepared, clips: Clips, checksums: list[str]) -> pd.DataFr
 
 
 def coordinates_of(data: Prepared, samples: int, leads: int) -> dict[str, Coordinate]:
-    """Coordinates of the axes of exported windows, such as lead times and latitudes, by name.
+    """List the coordinates of the axes of exported windows, such as lead times and latitudes.
 
     Args:
         data: prepared data of the clips.
         samples: number of samples.
         leads: number of exported frames to predict; 0 if only context frames are exported.
+
+    Returns:
+        coordinates by name. ``sample`` counts from 0, ``lead`` from 1; ``time`` is 0 for the last
+        context frame and negative for earlier ones. Others, such as latitudes, are those of the
+        prepared data.
     """
     numbers = {"sample": np.arange(samples), "time": np.arange(1 - data.context, 1)}
     numbers |= {"lead": np.arange(1, leads + 1)} if leads else {}

@@ -1,4 +1,4 @@
-"""Test the means of two groups from their moments, which Table 2 of PVQA prints."""
+"""Test whether two groups have the same mean, from their printed moments (Table 2 of PVQA)."""
 
 from typing import Literal, NamedTuple
 
@@ -9,8 +9,10 @@ class Moments(NamedTuple):
     """Moments of the mean opinion scores (MOS) of a group of videos.
 
     Attributes:
-        mean: mean of the n values.
-        deviation: standard deviation with divisor n, which makes the printed groups consistent.
+        mean: mean of the n scores, from 0 to 100.
+        deviation: standard deviation of the scores, with divisor n. Only with this divisor do the
+            deviations of groups in Table 2 of PVQA (e.g. stochastic and deterministic predictions)
+            give the printed deviation of all videos in these groups.
         n: number of videos.
     """
 
@@ -26,11 +28,12 @@ def p_value(
     alternative: Literal["two-sided", "greater"],
     equal_variances: bool,
 ) -> float:
-    """P value of a t test that two groups have the same mean.
+    """Compute the p value of a t test, whose null hypothesis is that two groups have equal means.
 
     Args:
         first, second: the groups.
-        alternative: ``two-sided``, or ``greater``: the first has the larger mean.
+        alternative: alternative hypothesis: ``two-sided``, the means differ; ``greater``, the first
+            group has the larger mean.
         equal_variances: whether to use Student's t test instead of Welch's.
     """
     pair = (

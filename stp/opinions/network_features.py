@@ -38,7 +38,7 @@ class NetworkFeatures:
 
     Attributes:
         parts: features by kind (key of `PARTS`), such as ``lpips``, float32 (V, D) each, where D
-            depends on kind and network.
+            depends on kind and network. A kind is also called a part of the features.
         names: the kinds that a measure of quality uses, in its order.
     """
 
@@ -47,7 +47,7 @@ class NetworkFeatures:
 
 
 def write(folder: Path, videos: Sequence[str], parts: dict[str, np.ndarray]) -> None:
-    """Write ``seen.parquet``.
+    """Write the features that a network computed of each video, to the file ``seen.parquet``.
 
     Args:
         folder: folder of the results of one network.
@@ -66,7 +66,7 @@ def write(folder: Path, videos: Sequence[str], parts: dict[str, np.ndarray]) -> 
 
 
 def read(folder: Path, videos: Sequence[str], names: Sequence[str]) -> NetworkFeatures:
-    """Read features of some kinds from ``seen.parquet``.
+    """Read some kinds of features that a network computed of each video, from ``seen.parquet``.
 
     Args:
         folder: folder of the results of one network.

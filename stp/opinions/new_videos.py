@@ -21,16 +21,20 @@ def fit(
     """Train a measure of quality on all rated videos, to rate new ones.
 
     Args:
-        parts: features of the V rated videos, float (V, D) each.
-        observed: opinions of these videos, (V,).
-        splits: test videos of S splits, bool (S, V), on which errors and correlation are measured.
+        parts: network features of the V rated videos: an array, float (V, D), for each kind of
+            features that the measure uses, such as ``mcs``. D depends on the kind
+            (`stp.opinions.network_features.PARTS`).
+        observed: mean opinion scores of these videos, from 0 to 100, (V,).
+        splits: whether each video is a test video, for each of S splits, bool (S, V). Errors and
+            correlation are measured on test videos, by regressions on the others.
         kind: regression: ``linear``, ``ridge`` or ``nested`` (linear, with a number of components
             that is chosen by cross-validation).
         count: maximum number of principal components.
 
     Returns:
-        weights and offset of the features, rank correlation with opinions, half width of prediction
-        intervals, and the features of the rated videos, from which new videos should not be far.
+        the trained measure: weights and offset of the features, rank correlation with opinions,
+        half width of prediction intervals, and the features of the rated videos, from which new
+        videos should not be far.
     """
     features = np.concatenate(parts, axis=1)
     gram = regression.products(features)

@@ -134,14 +134,14 @@ class Database:
             yield Video(films[0], films[1] if has_truth else None)
 
     def splits(self, family: str) -> tuple[np.ndarray, np.ndarray]:
-        """The splits of the videos into training and test of one family, such as ``random``.
+        """Read all splits of the videos into training and test videos, of one family.
 
         Args:
             family: a way to split the videos, a key of `FAMILIES`, such as ``random``.
 
         Returns:
-            numbers of the S splits, (S,), and whether each of V videos is a test video, bool
-            (S, V). There may be no split.
+            numbers of the S splits, from 1, int64 (S,); and whether each of V videos is a test
+            video in each split, bool (S, V). S may be 0.
 
         Raises:
             StpError: the family is unknown.
@@ -162,7 +162,13 @@ class Database:
 
 
 def write(path: Path, schema: pa.Schema, rows: list[dict[str, object]]) -> None:
-    """Write one of the tables of prepared opinions, such as ``opinions.parquet``."""
+    """Write one of the tables of prepared opinions, such as ``opinions.parquet``.
+
+    Args:
+        path: path of the file.
+        schema: columns of the table, such as `OPINION_COLUMNS`.
+        rows: rows of the table, with values by column.
+    """
     pq.write_table(pa.Table.from_pylist(rows, schema), path, write_page_checksum=True)
 
 

@@ -1,9 +1,10 @@
 """Regression of opinions on the principal components of features.
 
-Everything is computed from the inner products of the features of pairs of videos, which are
-computed once for all splits. So a split of 240 videos with 80,000 features each takes milliseconds.
-Centred features of n videos span n - 1 dimensions: with 240 training videos, 240 components (K' of
-the paper) are the same as 239, and linear regression then fits each training video exactly.
+The paper is that of PVQA (Somraj et al. 2022). Everything is computed from the inner products of
+the features of pairs of videos, which are computed once for all splits. So a split of 240 videos
+with 80,000 features each takes milliseconds. Centred features of n videos span n - 1 dimensions:
+with 240 training videos, 240 components (K' of the paper) are the same as 239, and linear
+regression then fits each training video exactly.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,12 +25,12 @@ FOLDS = 5
 
 @dataclass(frozen=True)
 class Components:
-    """Principal components of the training videos.
+    """Scores of training and test videos on the principal components of the training videos.
 
     Attributes:
         training: scores of N training videos on K components, float64 (N, K), largest variance
             first.
-        test: scores of M test videos on the same components, (M, K).
+        test: scores of M test videos on the same components, float64 (M, K).
     """
 
     training: np.ndarray
@@ -41,19 +42,22 @@ class Components:
 
 
 def products(features: np.ndarray) -> np.ndarray:
-    """Inner products of the features of all pairs of videos, float64 (V, V).
+    """Compute the inner products of the features of all pairs of videos.
 
     Features are centred first: their mean over videos is subtracted.
 
     Args:
         features: D features of each of V videos, (V, D), finite.
+
+    Returns:
+        inner products, float64 (V, V).
     """
     centred = features.astype(np.float64) - features.mean(axis=0, dtype=np.float64)
     return np.asarray(centred @ centred.T)
 
 
 def components(gram: np.ndarray, training: np.ndarray, test: np.ndarray) -> Components:
-    """Find the principal components of training videos.
+    """Find the principal components of training videos, and the scores of all videos on them.
 
     Args:
         gram: inner products of the features of all V videos, (V, V), from `products`.
@@ -61,7 +65,7 @@ def components(gram: np.ndarray, training: np.ndarray, test: np.ndarray) -> Comp
         test: indices of the M test videos.
 
     Returns:
-        at most N - 1 components; those without variance are left out.
+        scores on at most N - 1 components; components without variance are left out.
     """
     block = gram[np.ix_(training, training)]
     mean = block.mean(axis=0)
@@ -151,12 +155,17 @@ def _svr(kernel: str) -> Predict:
 def network(features: Components, observed: np.ndarray) -> np.ndarray:
     """Predict the opinions of the test videos by a small neural network.
 
-    It has layers of 150 and 50 units, and is trained by Adam with learning rate 0.02 (section
-    5.2.3).
+    As in section 5.2.3 of the PVQA paper (Somraj et al. 2022), it has hidden layers of 150 and 50
+    units, and is trained by Adam with learning rate 0.02. The paper leaves the rest open. Here,
+    components are divided by the standard deviation of the first one, opinions are standardised,
+    there are at most 500 iterations, and other options are scikit-learn's defaults, with seed 0.
 
-    The paper leaves the rest open: here, components are divided by the standard deviation of the
-    first one, opinions are standardised, and other options are scikit-learn's defaults, with seed
-    0.
+    Args:
+        features: principal components of training and test videos.
+        observed: opinions of the N training videos, (N,).
+
+    Returns:
+        predicted opinions of the M test videos, (M,).
     """
     scale, spread = features.training.std(axis=0).max(), max(observed.std(), 1e-12)
     model = MLPRegressor(
@@ -182,12 +191,11 @@ AFFINE = ("linear", "ridge", "nested")
 def choose_count(
     gram: np.ndarray, training: np.ndarray, observed: np.ndarray, candidates: Sequence[int]
 ) -> int:
-    """Choose the number of components of linear regression by cross-validation within training
-    videos.
+    """Choose the number of components of a linear regression by cross-validation.
 
     Args:
         gram: inner products of the features of all V videos, (V, V), from `products`.
-        training: indices of the N training videos.
+        training: indices of the N training videos; no other videos are used.
         observed: opinions of the training videos, (N,).
         candidates: numbers of components to choose from, ascending.
 
@@ -238,7 +246,7 @@ def predict(
 def weights(
     kind: str, features: np.ndarray, gram: np.ndarray, observed: np.ndarray, count: int
 ) -> tuple[np.ndarray, float]:
-    """Train on the opinions of all videos, as an affine function of their features.
+    """Find the affine function of features that predicts opinions, from all rated videos.
 
     Args:
         kind: ``linear``, ``ridge`` or ``nested``, the regressions that give an affine function.
@@ -262,6 +270,11 @@ def weights(
 
 def check_features(features: np.ndarray, videos: Sequence[str], where: str) -> None:
     """Refuse features that are not finite.
+
+    Args:
+        features: features of the videos, float (V, D).
+        videos: names of the V videos.
+        where: source of the features, for the error message.
 
     Raises:
         StpError: a feature of a video is NaN or infinite; the error names the video.

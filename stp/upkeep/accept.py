@@ -21,14 +21,16 @@ from stp.upkeep.why import select_artefacts
 
 
 def accept(make_plan: Callable[[], Plan], words: list[str], reason: str) -> list[Accepted]:
-    """Declare older artefacts (folders of results) current if only code differs from planned ones.
+    """Declare older artefacts current, if they differ from planned ones in nothing but code.
 
     Accepted artefacts are not made again. Artefacts made from them can then be accepted too, so the
     plan is made again until nothing is left to accept.
 
     Args:
         make_plan: function that makes the plan.
-        words: words of the paths of selected artefacts, or paths of receipts; empty for all.
+        words: words that select artefacts, e.g. ``["convlstm", "kth"]``. An artefact is selected if
+            each word is its stage, or one of the names between the slashes of its path. A word with
+            a slash is the path of a receipt, and selects its artefact. Empty for all artefacts.
         reason: why the current code gives the same results.
 
     Returns:
@@ -71,12 +73,13 @@ def accept(make_plan: Callable[[], Plan], words: list[str], reason: str) -> list
 
 
 def undo(plan: Plan, words: list[str]) -> list[Accepted]:
-    """Withdraw declarations of `accept`: the older artefacts (results) are no longer current.
+    """Withdraw declarations of `accept`: the older artefacts are no longer current.
 
     Args:
         plan: a plan on the store of the artefacts.
-        words: words of the paths of accepted artefacts, their stages or fingerprints; all words
-            must apply.
+        words: words that select accepted artefacts, e.g. ``["convlstm", "kth"]``. An artefact is
+            selected if each word is its stage, one of the names between the slashes of its path, or
+            the fingerprint of the older or the planned artefact. Empty for all.
 
     Returns:
         the withdrawn entries.

@@ -39,7 +39,7 @@ class Kind:
 
     Attributes:
         checked_by: class that checks the files.
-        files: pattern of the paths of the files below config/.
+        files: pattern of the files' paths, relative to ``config/``, such as ``models/*.yaml``.
         title: title of the section about the files on the page.
     """
 
@@ -79,7 +79,7 @@ def schema(name: str) -> Json:
     """Make the JSON schema of a kind of configuration file (draft 2020-12).
 
     Args:
-        name: one of `KINDS`.
+        name: name of the kind, a key of `KINDS`, such as ``scale``.
     """
     kind = KINDS[name].checked_by
     made = kind.model_json_schema()
@@ -128,7 +128,8 @@ def write(folder: Path) -> Iterator[str]:
         folder: folder of the files, ``<kind>.schema.json``.
 
     Yields:
-        lines about the settings of an editor that uses the schemas.
+        lines of text for the user: what was written, and the settings with which VS Code uses the
+        schemas.
 
     Raises:
         StpError: the folder cannot be written.
@@ -142,7 +143,17 @@ def write(folder: Path) -> Iterator[str]:
 
 
 def associations(folder: Path) -> dict[str, str | list[str]]:
-    """Patterns of configuration files by schema, in the form that editors expect."""
+    """List which configuration files each schema describes, for the settings of VS Code.
+
+    This is the value of ``yaml.schemas``, e.g. ``{"schemas/model.schema.json":
+    "config/models/*.yaml"}``. A pattern that begins with ``!`` excludes files.
+
+    Args:
+        folder: folder of the schemas.
+
+    Returns:
+        for the path of each schema, one pattern of the paths of its files, or several.
+    """
     alone = [f"!config/{kind.files}" for kind in KINDS.values() if "*" not in kind.files]
     found: dict[str, str | list[str]] = {}
     for name, kind in KINDS.items():
@@ -172,7 +183,7 @@ the first line of a file does the same in most editors:
 
 
 def page() -> str:
-    """Write the page of all keys with their types and meanings, in Markdown."""
+    """Make docs/configuration.md, the page of all keys with their types and meanings."""
     lines = [PAGE]
     parts: dict[str, Json] = {}
     for name in KINDS:
@@ -207,7 +218,7 @@ def kind_of(made: Json) -> Json:
     otherwise, it is the schema of the whole file.
 
     Args:
-        made: JSON schema of the whole file.
+        made: JSON schema of the whole file, from `schema`.
     """
     inner = made.get("items", made.get("additionalProperties"))
     return inner if isinstance(inner, dict) and "properties" not in made else made

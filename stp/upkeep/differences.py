@@ -26,11 +26,12 @@ UNSET = "unset"
 
 @dataclass(frozen=True)
 class Difference:
-    """One reason why a planned artefact (folder of results) has another hash than an older one.
+    """One reason why a planned artefact has another fingerprint than an older one.
 
     Attributes:
-        kind: what differs: code, recipe, input or raw.
-        text: the reason, as text.
+        kind: what differs: ``code``, ``recipe``, ``input`` (an input was added, removed or changed
+            in an unknown way) or ``raw`` (raw files).
+        text: the reason, e.g. ``module stp.metrics.ssim changed: _group``.
     """
 
     kind: str
@@ -39,7 +40,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A planned artefact (folder of results) beside an older one, and their differences.
+    """The differences between a planned artefact and an older one.
 
     Attributes:
         folder: folder of the older artefact, relative to the store.
@@ -66,7 +67,7 @@ class Comparison:
 
 
 class OlderArtefacts:
-    """The existing artefacts (folders of results) of a store, to compare with those of a plan.
+    """The existing artefacts of a store, to compare with those of a plan.
 
     Args:
         plan: the plan, which names the store.
@@ -84,10 +85,12 @@ class OlderArtefacts:
         return self._receipts[folder]
 
     def nearest(self, artefact: Artefact) -> Comparison | None:
-        """Compare an artefact with the most similar older one: fewest differences, then newest.
+        """Compare a planned artefact with the most similar older one.
+
+        This is the one with the fewest differences, and of several of these the newest.
 
         Returns:
-            the comparison; None if no older artefact has the same path.
+            the comparison; None if no older artefact has the same path up to the fingerprint.
         """
         parent = str(PurePosixPath(artefact.folder).parent)
         try:
@@ -109,7 +112,7 @@ class OlderArtefacts:
         Args:
             artefact: the planned artefact.
             folder: folder of the existing artefact, relative to the store.
-            receipt: receipt (record of recipe, inputs and code) of the existing artefact.
+            receipt: receipt of the existing artefact.
         """
         key = artefact.folder, folder
         if key not in self._comparisons:
@@ -145,13 +148,15 @@ class OlderArtefacts:
 
 
 def finish_time(receipt: Receipt) -> float:
-    """Time when an artefact was finished, as Unix time; 0 if unknown."""
+    """Read from a receipt when an artefact was finished, as Unix time; 0 if unknown."""
     return receipt.provenance.finished or 0.0
 
 
 def other_versions(receipt: Receipt) -> str | None:
-    """Text about packages with other versions than when an artefact was made; None if there are
-    none.
+    """Describe packages whose versions differ from those with which an artefact was made.
+
+    Returns:
+        text such as ``made with numpy 2.0.0 (here: numpy 2.1.0)``; None if all versions are equal.
     """
     then = receipt.provenance.packages
     other = {
@@ -198,7 +203,17 @@ def _code(plan: Plan, artefact: Artefact, then: RecordedCode) -> Iterator[Differ
 
 
 def changed_names(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """Names of the definitions of a module that were changed, added or removed."""
+    """List the definitions of a module that were changed, added or removed.
+
+    Args:
+        old: hash of each definition (function, class, field or constant) in the older code, by its
+            name, from `stp.core.fingerprint.definitions_of`.
+        new: the same for the current code.
+
+    Returns:
+        sorted names; those of added and removed definitions end in ``(new)`` and ``(removed)``. If
+        no definition differs, the only entry says that their order does.
+    """
     names = []
     for name in sorted({*old, *new}):
         if old.get(name) != new.get(name):

@@ -70,7 +70,7 @@ class Garbage:
 
 
 def needed_artefacts(plans: Iterable[Plan], claims: Iterable[Claim]) -> Needed:
-    """List all artefacts (folders that jobs write) that somebody needs, with their inputs.
+    """List all artefacts that somebody needs, with their inputs.
 
     Args:
         plans: plans of this checkout.
@@ -91,13 +91,13 @@ def needed_artefacts(plans: Iterable[Plan], claims: Iterable[Claim]) -> Needed:
 def find(
     root: Path, keep: Needed, older_than: float = 7 * DAY, report: Report = report_nothing
 ) -> Garbage:
-    """Find the folders in the store that no plan needs.
+    """Find the folders in the store that nobody needs.
 
     Args:
         root: the store.
         keep: artefact folders to keep, from `needed_artefacts`.
-        older_than: minimum time since the last change of a folder, in seconds; leftovers must be at
-            least a day old.
+        older_than: minimum time since the last change of a folder, in seconds; leftovers (of killed
+            processes) must be at least a day old in any case.
         report: callback that receives the number of examined folders.
     """
     with_state = list(states(root))
@@ -200,7 +200,7 @@ def delete(
     needed_then: Needed | None = None,
     oldest: float = 0.0,
 ) -> None:
-    """Delete folders, except those that may be needed by runs that began after the listing.
+    """Delete folders from a list of garbage, except those that a run may need since the listing.
 
     A folder is renamed first, so that no process ever sees an incomplete artefact.
 
@@ -210,10 +210,11 @@ def delete(
             runs may begin meanwhile.
         say: callback that receives each folder before it is deleted.
         needed_then: artefacts that were needed when the garbage was listed, from
-            `needed_artefacts`; None for none. As long as a job makes an artefact that is not among
-            them and that nobody claims, no artefact is deleted, because the job may read any of
-            them.
-        oldest: Unix time; earlier claims (records of what checkouts need) are ignored.
+            `needed_artefacts`. With them, jobs are found that began after the listing and belong to
+            no known plan: such a job makes an artefact that is neither in ``needed_then`` nor in
+            the claims (records of what checkouts need). It may read any artefact, so no artefact is
+            deleted while it runs. None counts as no needed artefacts.
+        oldest: Unix time; earlier claims are ignored. 0 to use all claims.
     """
     for item in rubbish:
         path = root / item.folder
@@ -292,7 +293,7 @@ def collect(
     """List the garbage of the store, and with `yes` delete it (``stp store gc``).
 
     Args:
-        configfiles: scale files whose artefacts are kept; None for all of config/.
+        configfiles: scale files whose artefacts are kept; None for all scale files in ``config/``.
         predictions: whether to select predictions that are fully scored, instead of artefacts that
             no plan needs.
         days: minimum age of garbage, days.

@@ -1,4 +1,4 @@
-"""Format the output of ``stp why``: why the next run would make artefacts (folders of jobs)."""
+"""Format the output of ``stp why``: why the next run would make artefacts."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ LISTED = 12
 
 
 def lines_of_one(reason: Reason) -> Iterator[str]:
-    """Yield lines of text about an artefact (folder of one job), and why it would be made."""
+    """Yield lines of text about an artefact, and why the next run would make it."""
     artefact = reason.artefact
     yield f"{artefact.stage} of {artefact.label}: {reason.verdict}"
     yield f"  {artefact.folder}"
@@ -40,7 +40,7 @@ def lines_of_one(reason: Reason) -> Iterator[str]:
 
 
 def lines_of_groups(reasons: Iterable[Reason]) -> Iterator[str]:
-    """Yield lines of text about many artefacts, grouped by the reasons why they would be made."""
+    """Yield lines of text about many artefacts, grouped by why the next run would make them."""
     groups: dict[tuple[str, ...], list[Artefact]] = {}
     for reason in reasons:
         groups.setdefault((reason.verdict, *reason.because), []).append(reason.artefact)
@@ -63,7 +63,7 @@ def _indent_lines(text: str, mark: str) -> Iterator[str]:
 
 
 def suggestion(reasons: Iterable[Reason]) -> Iterator[str]:
-    """Yield advice to declare older artefacts current, if only code differs."""
+    """Yield advice to declare older artefacts current, if one differs in nothing but code."""
     if any(reason.older and reason.older.only_code for reason in reasons):
         yield ""
         yield "If this code computes the same as before, declare it to avoid computing again:"
@@ -71,12 +71,12 @@ def suggestion(reasons: Iterable[Reason]) -> Iterator[str]:
 
 
 def print_reasons(plan: Plan, words: list[str]) -> None:
-    """Print why the next run would make artefacts (folders of one job each).
+    """Print why the next run would make artefacts of a plan.
 
     Args:
-        plan: the plan of the artefacts.
-        words: words of the paths of selected artefacts; without words, all unfinished artefacts are
-            grouped by their reasons.
+        plan: the plan.
+        words: words that select artefacts, as in `stp.upkeep.why.select_artefacts`. Without words,
+            all unfinished artefacts are selected, and grouped by their reasons.
     """
     if words:
         past, standing = OlderArtefacts(plan), artefact_states(plan)

@@ -16,6 +16,10 @@ def values(database: Database, features: None = None) -> np.ndarray | Unavailabl
 
     Differences are averaged over frames, pixels and channels.
 
+    Args:
+        database: the rated videos.
+        features: always None. Measures with a network get its features here.
+
     Returns:
         float64 (number of videos, 1), or `Unavailable` if a true future is unknown.
     """

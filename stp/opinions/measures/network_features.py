@@ -13,15 +13,23 @@ NEEDS = {
     **dict.fromkeys(("mse", "cosine", "lpips"), "the true futures"),
     "entropy": "the classifier of the network",
 }
-"""Input of parts that are not computed from maps of frames."""
+"""What some kinds of features need besides the predicted frames, by kind."""
 
 
 def values(database: Database, features: NetworkFeatures | None) -> np.ndarray | Unavailable:
-    """Concatenate the parts of the network's features that the measure uses, for each video.
+    """Concatenate the features of each video, of all kinds that the measure uses.
+
+    A kind (also called a part) is, for instance, ``mcs`` or ``lpips``. Some kinds need more than
+    the predicted frames: ``lpips`` the true future, ``entropy`` a network that classifies.
+
+    Args:
+        database: the rated videos.
+        features: features that the network computed of these videos, and the kinds that the measure
+            uses; None if the weights of the network are missing.
 
     Returns:
-        float64 (number of videos, number of features), or `Unavailable` if the weights of the
-        network or the input of a part are missing.
+        float64 (number of videos, number of features of all kinds together), or `Unavailable` if
+        the weights are missing, or what a kind needs.
     """
     if features is None:
         return Unavailable("the weights of the network are missing (see `stp list weights`)")

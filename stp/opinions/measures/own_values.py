@@ -12,6 +12,10 @@ from stp.opinions.prepared import Database
 def read(path: Path, database: Database) -> np.ndarray:
     """Read the user's own values of all videos from a file.
 
+    Args:
+        path: path of a CSV file with a column ``video`` and one or more columns of values.
+        database: the rated videos, all of which must be in the file.
+
     Returns:
         values, float64 (V, D), one column for each column of the file except ``video``. Several
         columns are standardised over all videos (mean 0, standard deviation 1), since their units

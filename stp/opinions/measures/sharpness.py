@@ -6,9 +6,16 @@ from stp.opinions.prepared import Database
 
 
 def values(database: Database, features: None = None) -> np.ndarray:
-    """Compute the sharpness of each video, float64 (number of videos, 1).
+    """Compute the sharpness of the predicted frames of each video.
 
-    It is the logarithm of the mean squared difference of neighbouring pixels in predicted frames.
+    It is the logarithm of the mean squared difference of neighbouring pixels.
+
+    Args:
+        database: the rated videos.
+        features: always None. Measures with a network get its features here.
+
+    Returns:
+        float64 (number of videos, 1).
     """
     sharpnesses = []
     for video in database.videos():

@@ -10,7 +10,15 @@ from stp.opinions.prepared import Database
 
 
 def values(database: Database, features: None = None) -> np.ndarray:
-    """Encode the dataset of each video: a column for each dataset, 1 for its videos, else 0."""
+    """Encode the dataset of each video: a column for each dataset, 1 for its videos, else 0.
+
+    Args:
+        database: the rated videos.
+        features: always None. Measures with a network get its features here.
+
+    Returns:
+        float64 (number of videos, number of datasets).
+    """
     return groups(database.table["dataset"].to_pylist())
 
 

@@ -18,6 +18,10 @@ SCALES = 3
 def values(database: Database, features: None = None) -> np.ndarray | Unavailable:
     """Compute the similarity of each video, averaged over frames and channels.
 
+    Args:
+        database: the rated videos.
+        features: always None. Measures with a network get its features here.
+
     Returns:
         float64 (number of videos, 1), or `Unavailable` if a video is too small or a true future is
         unknown.

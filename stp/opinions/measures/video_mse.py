@@ -8,7 +8,14 @@ from stp.opinions.prepared import Database
 
 
 def values(database: Database, features: None = None) -> np.ndarray | Unavailable:
-    """Compute the error of each video, averaged over frames, pixels and channels.
+    """Compute the mean squared error of the predicted frames of each video.
+
+    Errors are differences of brightness, 0 to 255, from the true frames. Their squares are averaged
+    over frames, pixels and channels.
+
+    Args:
+        database: the rated videos.
+        features: always None. Measures with a network get its features here.
 
     Returns:
         float64 (number of videos, 1), or `Unavailable` if a true future is unknown.

@@ -11,6 +11,10 @@ from stp.opinions.prepared import Database
 def values(database: Database, features: None = None) -> np.ndarray | Unavailable:
     """Compute the similarity of each video, averaged over frames and channels.
 
+    Args:
+        database: the rated videos.
+        features: always None. Measures with a network get its features here.
+
     Returns:
         float64 (number of videos, 1), or `Unavailable` if a true future is unknown.
     """
