@@ -23,10 +23,13 @@ Json = dict[str, Any]
 
 
 def hand_over_job() -> int | None:
-    """Ask the job server of this run to do the work of this process.
+    """Ask the job server of this run to run the command of this process, and wait for its end.
+
+    The request contains the command's arguments, its environment and its open files.
 
     Returns:
-        the exit status of the command; None if there is no server or the server refuses.
+        the exit status of the command; None if there is no server or the server refuses, so that
+        this process has to run the command itself.
     """
     address = os.environ.get(ADDRESS)
     if address is None:
@@ -64,10 +67,15 @@ def hand_over_job() -> int | None:
 
 
 def process_properties() -> Json:
-    """Properties of this process, such as its environment variables, as JSON.
+    """Describe the environment of this process, which the job server compares with its own.
 
-    The job server refuses the work of a process if its own properties differ, since a forked child
-    would then not behave like that process.
+    The job server runs a command in a forked child in place of the process that was started for it.
+    The child inherits the server's environment. If the two descriptions differ, a child would not
+    behave like that process, and the server refuses the work.
+
+    Returns:
+        a JSON object: ``python``, path of the interpreter; ``folder``, current folder;
+        ``settings``, environment variables without `OF_EACH_JOB`.
     """
     return {
         "python": sys.executable,

@@ -43,7 +43,10 @@ class Limits:
 
 
 def read(text: str) -> Limits:
-    """Read limits such as ``unpacked_gb=9000,ratio=5000``; the others keep their defaults.
+    """Read a text with size limits; limits that it does not name keep their defaults.
+
+    Args:
+        text: names and values of limits (`Limits`), e.g. ``unpacked_gb=9000,ratio=5000``.
 
     Raises:
         StpError: a name is not the name of a limit, or a value is not a positive integer.
@@ -62,18 +65,25 @@ def read(text: str) -> Limits:
 
 
 def limits() -> Limits:
-    """The limits of this process: the defaults, changed by STP_LIMITS."""
+    """Return the size limits of untrusted files that apply in this process.
+
+    They are the defaults of `Limits`, changed by the environment variable STP_LIMITS, e.g.
+    ``STP_LIMITS=unpacked_gb=9000,ratio=5000``.
+
+    Raises:
+        StpError: STP_LIMITS names no limit, or has a value that is not a positive integer.
+    """
     return read(os.environ.get(VARIABLE, ""))
 
 
 def require(what: str, size: float, name: str, unit: str = "") -> None:
-    """Refuse data of an untrusted file whose size is above a limit.
+    """Refuse an untrusted file, or a part of it, whose size is above a limit.
 
     Args:
-        what: description of the measured object, with the name of its file, for the error.
+        what: description of what is too large, with the name of its file, for the error.
         size: size, in the unit of the limit.
-        name: name of the limit, a field of `Limits`.
-        unit: unit of size and limit, for the error; by default the name of the limit.
+        name: name of the limit, e.g. ``"unpacked_gb"``, an attribute of `Limits`.
+        unit: unit of size and limit, for the error; if empty, the name of the limit.
 
     Raises:
         StpError: the size is above the limit.
@@ -97,7 +107,8 @@ def require_unpacked(what: object, packed: int, unpacked: int, members: int = 1)
         members: number of files in the archive; 1 for a single file.
 
     Raises:
-        StpError: the number of files, the size or the ratio is above its limit.
+        StpError: one of three numbers is above its limit: files, unpacked size, or unpacked bytes
+            per packed byte.
     """
     require(f"{what}: too many files in it", members, "members", "files")
     require(f"{what}: too large unpacked", unpacked / 1e9, "unpacked_gb", "GB")
@@ -107,10 +118,15 @@ def require_unpacked(what: object, packed: int, unpacked: int, members: int = 1)
 
 
 def require_zip(path: Path, archive: zipfile.ZipFile) -> None:
-    """Refuse a zip file if it or one of its members unpacks to too much, or a member has no name.
+    """Refuse a zip file that unpacks to too much, or has a member (file in it) without a name.
+
+    Args:
+        path: path of the zip file.
+        archive: the same file, opened.
 
     Raises:
-        StpError: a limit of `require_unpacked` is exceeded, or a member has no name.
+        StpError: the zip file or a member exceeds a limit of `require_unpacked`, or a member has no
+            name.
     """
     infos = archive.infolist()
     if not all(info.filename for info in infos):

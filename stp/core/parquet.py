@@ -26,14 +26,15 @@ def read_table(
 
     Args:
         path: path of the file.
-        columns: names, or a schema, of the columns to read; None for all.
+        columns: names of the columns to read, or a schema, to whose types the columns are
+            converted; None for all columns.
         expected: what the file should hold, for the error, e.g. ``"the scores of each test
             sample"``; by default the names of the columns.
         remedy: what the user should do, for the error; by default the advice to delete the artefact
             and make it again.
 
     Returns:
-        the table, with the metadata of the file unless a schema is given.
+        the table, with the key-value metadata of the file; without metadata if a schema is given.
 
     Raises:
         ArtefactError: the file is missing or damaged, lacks a column, or has a column that cannot
@@ -76,7 +77,8 @@ def read_schema(path: Path, *, expected: str = "", remedy: str | None = None) ->
 def check_pages(path: Path, *, expected: str = "", remedy: str | None = None) -> pa.Schema:
     """Verify the checksums of all pages (compressed blocks of a column) of a Parquet file.
 
-    DuckDB ignores these checksums. The file is read in pieces, so that little memory is needed.
+    DuckDB, which reads the file later, ignores these checksums. The file is read in pieces, so that
+    little memory is needed.
 
     Args:
         path: path of the file.
@@ -102,9 +104,9 @@ def check_pages(path: Path, *, expected: str = "", remedy: str | None = None) ->
 
 @contextmanager
 def report_read_errors(path: Path, expected: str = "", remedy: str | None = None) -> Iterator[None]:
-    """Report errors in a block that reads a Parquet file as an `ArtefactError`.
+    """Context manager: report errors of a block that reads a Parquet file as `ArtefactError`.
 
-    It is a context manager: ``with reading(path): ...``.
+    Example: ``with report_read_errors(path): table = pq.read_table(path)``.
 
     Args:
         path: file that the block reads.

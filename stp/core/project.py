@@ -42,7 +42,7 @@ other users own them or may write to them."""
 
 
 def project_folder(start: Path) -> Path | None:
-    """The folder of the project that contains a folder; None outside of projects.
+    """Find the project (folder made by `stp init`) that contains a folder; None if there is none.
 
     Args:
         start: a folder inside the project, or the project folder itself.
@@ -84,16 +84,31 @@ def _require_trusted(folder: Path) -> None:
 
 
 def config_folder(start: Path) -> Path:
-    """The configuration folder of the project that contains a folder, or else of the package."""
+    """Find the configuration folder for work in a folder.
+
+    Args:
+        start: the folder.
+
+    Returns:
+        ``config`` of the project that contains the folder or, outside of projects, ``config`` of
+        this package.
+
+    Raises:
+        StpError: the project is not trusted (see `project_folder`).
+    """
     return (project_folder(start) or ORIGIN) / "config"
 
 
 @cache
 def extensions() -> tuple[Path, ...]:
-    """Folders of installed packages that extend this one, by the names of their entry points.
+    """List the folders of extensions: installed packages that extend this one.
 
-    An extension that cannot be found is reported on standard error and skipped, since most work
-    does not need it.
+    An extension registers itself by an entry point of the group ``stp.extensions``, whose value is
+    the name of its package. One that cannot be found is reported on standard error and skipped,
+    since most work does not need it.
+
+    Returns:
+        folders of the packages, sorted by the names of their entry points.
     """
     folders, missing = [], []
     for point in sorted(entry_points(group=EXTENSIONS), key=lambda point: point.name):
@@ -118,14 +133,18 @@ def extensions() -> tuple[Path, ...]:
 
 @cache
 def own_modules() -> tuple[Path, ...]:
-    """Folders of a user's own modules: that of the current project, then those of extensions."""
+    """List the folders with a user's own modules: the current project's, then the extensions'."""
     project = project_folder(Path.cwd())
     roots = [*([project] if project else []), *extensions()]
     return tuple(root / MODULES for root in roots if (root / MODULES).is_dir())
 
 
 def name_of(path: Path) -> str | None:
-    """The full module name of a file, if it is one of the user's own modules; else None."""
+    """Full name of a user's own module, e.g. ``stp.models.mine``; None for other files.
+
+    Args:
+        path: path of the file, e.g. ``modules/models/mine.py`` below the folder of a project.
+    """
     for root in own_modules():
         if path.is_relative_to(root) and path.suffix == ".py":
             parts = path.relative_to(root).with_suffix("").parts
@@ -137,11 +156,15 @@ def place_of(name: str, source: Path) -> Path:
     """Find the folder to which a relative path in the configuration is relative.
 
     Such a path, as under the key ``reads`` of a model, may name a file of the package, of the
-    project, or of an extension. The result is the first of these folders in which it exists.
+    project, or of an extension.
 
     Args:
         name: relative path of a file or folder.
-        source: folder that contains the package; also returned if the path exists in no folder.
+        source: folder that contains the package.
+
+    Returns:
+        the first folder in which the path exists: ``source``, the project, or an extension;
+        ``source`` if it exists in none.
     """
     roots = (source, *(root.parent for root in own_modules()))
     return next((root for root in roots if (root / name).exists()), source)
@@ -150,8 +173,10 @@ def place_of(name: str, source: Path) -> Path:
 def check_own_modules() -> None:
     """Refuse a user's own module that never runs because another module of that name comes first.
 
+    The other module belongs to the package, to the project or to an extension.
+
     Raises:
-        StpError: such a module exists.
+        StpError: such a module exists; the error names both files.
     """
     paths: dict[Path, Path] = {}
     for root in own_modules():

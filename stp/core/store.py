@@ -41,7 +41,10 @@ LEASE_SECONDS = 60
 
 
 def list_files(folder: Path) -> dict[str, RecordedFile]:
-    """Map every file below a folder, except receipts, to its size and checksum."""
+    """Map every file below a folder, except receipts, to its size and checksum.
+
+    The keys are paths relative to the folder.
+    """
     return {
         str(path.relative_to(folder)): RecordedFile(path.stat().st_size, checksum(path))
         for path in sorted(folder.rglob("*"))
@@ -50,11 +53,9 @@ def list_files(folder: Path) -> dict[str, RecordedFile]:
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether an artefact (folder that a stage wrote) is finished.
+    """Whether a folder is a finished artefact: has every file of its receipt, with its size.
 
-    It then has every file that its receipt records, with the recorded size.
-
-    A folder with an altered receipt is not complete, because the receipt is not trusted.
+    A folder is not complete if its data were dropped (`drop`), or if its receipt was altered.
     """
     receipt = read_receipt(folder)
     return (
@@ -66,7 +67,15 @@ def is_complete(folder: Path) -> bool:
 
 
 def missing_files(folder: Path, receipt: Receipt) -> list[str]:
-    """List the files that a receipt records, but that are missing or have another size."""
+    """List the files of a receipt that are missing or have another size.
+
+    Args:
+        folder: folder of the artefact.
+        receipt: receipt of the artefact.
+
+    Returns:
+        paths relative to the folder, in the order of the receipt.
+    """
     missing = []
     for name, entry in receipt.files.items():
         path = folder / name
@@ -76,7 +85,7 @@ def missing_files(folder: Path, receipt: Receipt) -> list[str]:
 
 
 def verify(folder: Path) -> None:
-    """Verify an artefact (folder of results): its files must have the sizes and checksums recorded.
+    """Refuse an artefact if a file differs in size or checksum from the receipt.
 
     Raises:
         StpError: the receipt or a file is missing, or a file differs from the receipt.
@@ -97,13 +106,13 @@ def _readable_receipt(folder: Path) -> Receipt:
 def check_input(folder: Path, chunk_sums: str) -> None:
     """Verify the files of an artefact, except array shards whose chunks have their own checksums.
 
-    Shards are checked chunk by chunk when they are read, so that a job that needs a few clips does
-    not read 300 GB first.
+    A shard is a file with many chunks of a Zarr array. Its chunks are checked one by one when they
+    are read, so that a job that needs a few clips does not read 300 GB first.
 
     Args:
         folder: folder of the artefact.
         chunk_sums: name of the file with the checksums of an array's chunks, in the folder of the
-            array.
+            array: ``crc32c`` (`stp.data.chunk_sums`).
 
     Raises:
         StpError: a file is missing, or differs from the receipt.
@@ -119,7 +128,7 @@ def check_input(folder: Path, chunk_sums: str) -> None:
 
 
 def drop(folder: Path, why: str) -> None:
-    """Delete the data of an artefact (folder that a stage wrote), but keep its receipt.
+    """Delete the data of an artefact, but keep its receipt.
 
     Tables need the receipt to show where results came from.
 
@@ -136,16 +145,16 @@ def drop(folder: Path, why: str) -> None:
 
 
 def is_dropped(folder: Path) -> bool:
-    """Whether the data of an artefact (folder of results) were deleted and its receipt kept."""
+    """Whether the data of an artefact were deleted on purpose, and its receipt kept (`drop`)."""
     return (folder / DROPPED).exists()
 
 
 def call_back(root: Path, folder: str) -> None:
-    """Delete the receipt of an artefact whose data were deleted by `drop`: it is then made again.
+    """Delete the receipt of an artefact whose data were dropped, so that the next run makes it.
 
-    The receipts of its inputs are deleted as well if their data were dropped, and so on. An
-    artefact whose data exist is not changed. The next run of Snakemake makes every artefact without
-    a receipt.
+    Data are dropped by `drop`, which keeps the receipt. If the data of an input were dropped too,
+    its receipt is deleted as well, and so on. An artefact whose data exist is not changed. The next
+    run of Snakemake makes every artefact without a receipt.
 
     Args:
         root: folder of the store.
@@ -178,6 +187,9 @@ def adopt(folder: Path) -> bool:
 def temporary_folder(final: Path) -> Path:
     """Make a folder to write into, beside the final one so that both are on one file system.
 
+    Args:
+        final: path that the folder gets when it is finished.
+
     Raises:
         StpError: the disk is full or read-only.
     """
@@ -190,9 +202,12 @@ def temporary_folder(final: Path) -> Path:
 
 
 def remove_leftovers(final: Path) -> None:
-    """Remove the temporary folders that killed processes left beside an artefact (of one job).
+    """Remove the temporary folders that killed processes left beside an artefact.
 
-    Only the process that holds the `lease` of the artefact may call this.
+    Only the process that holds the `lease` of the artefact's state folder may call this.
+
+    Args:
+        final: path of the artefact in the store.
     """
     for leftover in final.parent.glob(f".{final.name}.*.partial"):
         shutil.rmtree(leftover, ignore_errors=True)
@@ -219,7 +234,13 @@ def publish(temporary: Path, final: Path, receipt: Receipt) -> bool:
 
 
 def move_into_place(temporary: Path, final: Path) -> bool:
-    """Move a folder that has its receipt to its final path, replacing nothing.
+    """Move a folder that has its receipt to its final path, without replacing a finished artefact.
+
+    Something incomplete at that path is renamed (`set_aside`), or deleted if its data were dropped.
+
+    Args:
+        temporary: the folder.
+        final: its path in the store.
 
     Returns:
         whether the folder was moved; False if a complete artefact exists already: it is kept, and
@@ -261,13 +282,16 @@ def lease(
     report: Callable[[str], object] = print,
     interrupted: Callable[[], bool] = never_interrupted,
 ) -> Iterator[None]:
-    """Context manager: hold a folder of training state, after waiting for any other living holder.
+    """Context manager: hold the lease of a folder, so that one process at a time writes into it.
 
-    A heartbeat keeps the lease fresh. The lease of a dead process is taken over: at once if the
-    process ran on this machine, else after a minute.
+    A lease is a file in the folder with the name of its holder, a process. An example
+    is the state folder of an artefact, in which the attempts to make it keep their state. If
+    another living process holds the lease, this one waits. A heartbeat keeps the lease fresh. The
+    lease of a dead process is taken over: at once if the process ran on this machine, else after a
+    minute.
 
     Args:
-        folder: the folder, which is made if it does not exist.
+        folder: the folder, which is made if it does not exist, and removed at the end if empty.
         report: function called with a message when waiting begins.
         interrupted: function that returns whether to stop waiting.
 

@@ -17,10 +17,10 @@ systems count in steps."""
 
 
 class KnownChecksums:
-    """SHA-256 of files at their last reading, kept in a text file with one line per file.
+    """Checksums (SHA-256) of files when they were last read, kept in a text file.
 
-    Any process may add lines at any time; incomplete lines, left by a crash, are ignored. The file
-    may be deleted at any time.
+    The text file has one line per checksum. Any process may add lines at any time; incomplete
+    lines, left by a crash, are ignored. The text file may be deleted at any time.
 
     Args:
         path: path of the text file, which is read at the first lookup.
@@ -32,17 +32,33 @@ class KnownChecksums:
 
     @classmethod
     def of(cls, lock: Path) -> "KnownChecksums":
-        """Known checksums of the raw files of a release, stored next to its lock file."""
+        """Open the known checksums of a release's raw files, stored next to its lock file.
+
+        Args:
+            lock: path of the lock file.
+        """
         return cls(lock.with_suffix(".known"))
 
     def get(self, file: Path, seen: os.stat_result) -> str | None:
-        """SHA-256 (hexadecimal) of a file; None if it is unknown or the file has changed since."""
+        """Look up the checksum of a file, without reading the file.
+
+        Args:
+            file: path of the file.
+            seen: current status of the file, from ``os.stat``, by which changes are noticed.
+
+        Returns:
+            SHA-256, hexadecimal; None if no checksum was recorded, or if the file has changed since
+            it was recorded.
+        """
         if self._known is None:
             self._known = self._read()
         return self._known.get(_state(file, seen))
 
     def add(self, file: Path, seen: os.stat_result, sha256: str) -> None:
-        """Record the checksum of a file.
+        """Record the checksum of a file, unless the file is changing.
+
+        Nothing is recorded if the status has changed since ``seen``, or if the file was written
+        less than 2 seconds ago.
 
         Args:
             file: path of the file.

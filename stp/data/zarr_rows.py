@@ -23,13 +23,13 @@ from stp.data.receipt_checksums import check_recorded
 
 
 class MappedRows:
-    """The rows (first axis) of one array, read only.
+    """The rows (first axis) of one Zarr array, read by memory mapping.
 
     Args:
         folder: folder of the array inside its group, e.g. ``frames.zarr/frames``.
 
     Raises:
-        StpError: the array is missing, incomplete or has another layout.
+        StpError: the array is missing or incomplete, or cannot be memory-mapped (`is_mapped`).
     """
 
     def __init__(self, folder: Path) -> None:
@@ -56,8 +56,15 @@ class MappedRows:
         return self.shape[0]
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Read rows start..stop-1, shape (stop - start, ...); a view of the mapped file where
-        possible.
+        """Read consecutive rows, and verify their checksums at the first access.
+
+        Args:
+            start: index of the first row, from 0.
+            stop: index after the last row.
+
+        Returns:
+            the rows, (stop - start, ...). If they lie in one file, this is a read-only view of the
+            file rather than a copy.
 
         Raises:
             IndexError: the range is outside the array.
@@ -83,7 +90,7 @@ class MappedRows:
         return np.concatenate(pieces) if pieces else np.empty((0, *self.shape[1:]), self.dtype)
 
     def seal(self) -> None:
-        """Write the checksums of all chunks to the file ``crc32c`` of the array."""
+        """Compute the checksums of all chunks, and write them to the array's file ``crc32c``."""
         self._maps = [self._map(i) for i in range(self._shard_count())]
         sums = [chunk_sums.crc32c(self._chunk(i)) for i in range(self._chunk_count())]
         np.array(sums, "<u4").tofile(self.folder / chunk_sums.NAME)
@@ -174,8 +181,10 @@ class MappedRows:
 def is_mapped(meta: dict[str, Any]) -> bool:
     """Whether the rows of an array can be memory-mapped, as those of `stp.data.zarr_write` can.
 
+    They can if the array is uncompressed, in shards, and if its chunks divide only the first axis.
+
     Args:
-        meta: ``zarr.json`` of the array.
+        meta: content of the array's ``zarr.json``.
     """
     codec = meta["codecs"][0]
     inner = codec.get("configuration", {}).get("chunk_shape", ())
@@ -187,7 +196,7 @@ def is_mapped(meta: dict[str, Any]) -> bool:
 
 
 def read_metadata(folder: Path, kind: str) -> dict[str, Any]:
-    """The ``zarr.json`` of a group or an array.
+    """Read ``zarr.json``, the metadata of a Zarr group or array.
 
     Args:
         folder: folder of the group or array.
@@ -205,13 +214,14 @@ def read_metadata(folder: Path, kind: str) -> dict[str, Any]:
 
 
 def seal_arrays(folder: Path) -> None:
-    """Write checksums of the chunks of all Zarr arrays in a folder that have a mappable layout.
+    """Write checksums of the chunks of all arrays in a folder that can be memory-mapped.
 
-    The checksums of an array are stored in its file ``crc32c``. Arrays with another layout (see
-    `is_mapped`) are skipped: they are small, and jobs check their files as a whole.
+    These are uncompressed arrays whose chunks divide only the first axis (`is_mapped`). The
+    checksums of an array are stored in its file ``crc32c``. Other arrays are skipped: they are
+    small, and jobs check their files as a whole.
 
     Args:
-        folder: folder with Zarr groups, such as ``frames.zarr``, whose arrays are examined.
+        folder: folder of an artefact, with Zarr groups such as ``frames.zarr``.
     """
     for array in sorted(folder.glob("*.zarr/*/zarr.json")):
         with contextlib.suppress(StpError):  # arrays with another layout

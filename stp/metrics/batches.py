@@ -13,15 +13,15 @@ from stp.metrics.metric import Metric, batch_weights, first_component
 
 
 def batches_in_time(frames: np.ndarray, size: int) -> np.ndarray:
-    """Assign samples to batches by the times of their first frames.
+    """Assign samples to batches by the times of their first predicted frames.
 
-    Samples whose first frames lie within the same ``size`` successive frames form a batch. The
-    order of the samples does not matter.
+    The frames of the data are divided into blocks of ``size`` successive frames, from the first
+    predicted frame of the earliest sample. Samples whose first predicted frames lie in the same
+    block form a batch. The order of the samples does not matter.
 
     Args:
-        frames: index of the observed frame of each sample and lead time, (N, T).
-        size: number of frames of the data in which the samples of a batch begin. Frames are counted
-            from the first frame of the earliest sample, whether or not a sample begins there.
+        frames: index in the data of the observed frame of each sample and lead time, int (N, T).
+        size: number of frames in a block, whether or not a sample begins at each of them.
 
     Returns:
         index of the batch of each sample, from 0, int64 (N,).
@@ -38,14 +38,17 @@ def _weighted_mean(means: np.ndarray) -> np.ndarray:
 def compose(metric: Metric, size: int) -> Metric:
     """Make a convention (one exact definition of a metric) whose value is the mean of batch means.
 
-    Samples have weights with which all batches count equally. The weights are part of the
-    statistics because intervals are computed from resampled samples, whose weights have another
-    mean.
+    Each sample has the weight 1 / (number of samples in its batch), times a constant that makes the
+    mean weight 1 (`stp.metrics.metric.batch_weights`). Its statistics are the weighted value and
+    the weight, and the value of the split is the ratio of their means.
 
     Args:
-        metric: a convention with a value for each sample, whose ``finish`` is the mean.
+        metric: a convention that has a value for each sample, and whose value is the mean of these.
         size: number of samples in a batch, in the order of the split; the last batch may have
             fewer.
+
+    Returns:
+        the new convention, which has no values for single samples.
 
     Raises:
         StpError: the value of the convention is not a mean over samples, or `size` is below 1.
@@ -61,6 +64,7 @@ def compose(metric: Metric, size: int) -> Metric:
             predicted: np.ndarray, observed: np.ndarray, numbers: np.ndarray, _: np.ndarray
         ) -> np.ndarray:
             statistics, weights = bound.statistics(predicted, observed), every[numbers, None, None]
+            # Intervals are computed from resampled samples, whose weights have another mean than 1.
             return np.concatenate(
                 [statistics * weights, np.broadcast_to(weights, statistics.shape)], axis=1
             )

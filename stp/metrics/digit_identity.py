@@ -34,11 +34,11 @@ NEAREST = 5
 
 
 class Digit(NamedTuple):
-    """The digit recognised in one area of a frame.
+    """The digit recognised in one area (connected pixels) of a frame.
 
     Attributes:
         label: the digit, 0 to 9; -1 if the area is too large for a digit.
-        sure: whether all of the five nearest scans have this label.
+        sure: whether all of the five nearest scans show this digit.
     """
 
     label: int
@@ -46,7 +46,12 @@ class Digit(NamedTuple):
 
 
 def areas(frames: np.ndarray) -> list[list[np.ndarray]]:
-    """Find the connected areas in each of the frames (T, H, W) that are larger than noise.
+    """Find the connected areas of bright pixels in each frame.
+
+    Areas whose longer side is below 0.15 of the frame's side are noise, and left out.
+
+    Args:
+        frames: brightness of the pixels, 0..1, (T, H, W).
 
     Returns:
         for each frame, its areas (h, w), each cropped to its bounding box; pixels of other areas in
@@ -72,7 +77,14 @@ def _longest_side(area: np.ndarray) -> int:
 
 
 def deskew(area: np.ndarray) -> np.ndarray:
-    """Deskew a digit by its image moments and scale it to a fixed size: (h, w) to (SIDE, SIDE)."""
+    """Deskew a digit by its image moments, and scale it to a fixed size.
+
+    Args:
+        area: brightness of the pixels of one digit, 0..1, (h, w).
+
+    Returns:
+        the digit, (20, 20).
+    """
     scale = _longest_side(area) / (SIDE - 2)
     weight = area / area.sum()
     y, x = np.indices(area.shape)
@@ -88,15 +100,15 @@ def deskew(area: np.ndarray) -> np.ndarray:
 
 
 def edges(digits: np.ndarray) -> np.ndarray:
-    """Histograms of edge directions of N digits, joined to a unit vector for each digit.
+    """Compute histograms of the edge directions of N digits.
 
     The picture of a digit is divided into 4 x 4 cells; each cell has a histogram of 8 directions.
 
     Args:
-        digits: digits, scaled to a fixed size, (N, SIDE, SIDE).
+        digits: digits, scaled to a fixed size by `deskew`, (N, 20, 20).
 
     Returns:
-        one vector for each digit, (N, 8 directions x 16 cells).
+        for each digit, all histograms as one vector of length 1, (N, 128).
     """
     down, right = np.gradient(digits, axis=(1, 2))
     strength = np.hypot(down, right)
@@ -114,7 +126,7 @@ def edges(digits: np.ndarray) -> np.ndarray:
 
 @cache
 def scans() -> tuple[np.ndarray, np.ndarray]:
-    """Edge histograms (1797, features) and labels (1797,) of the digit scans in scikit-learn."""
+    """Load scikit-learn's scans of digits: edge histograms (1797, 128) and labels (1797,)."""
     pictures, labels = digit_scans()
     # As sharp as MNIST: an 8 x 8 scan is a blur of the stroke.
     large = [ndimage.zoom(scan, 2.5) for scan in pictures]
@@ -124,7 +136,16 @@ def scans() -> tuple[np.ndarray, np.ndarray]:
 
 
 def recognise(digits: list[np.ndarray]) -> list[Digit]:
-    """Recognise the digit in each of several areas, (h, w) each."""
+    """Recognise the digit in each of several areas, by the most similar scans of digits.
+
+    The label of an area is the digit that most of the five nearest scans show.
+
+    Args:
+        digits: brightness of the pixels of each area, 0..1, (h, w).
+
+    Returns:
+        the digit of each area.
+    """
     if not digits:
         return []
     features, labels = scans()
@@ -136,9 +157,14 @@ def recognise(digits: list[np.ndarray]) -> list[Digit]:
 
 
 def digits_of(frames: np.ndarray) -> list[list[Digit]]:
-    """Recognise the digits in each of the frames (T, H, W), sorted by label.
+    """Recognise the digits in each frame.
 
-    An area that is too large for a digit gets the label -1, which is not sure.
+    Args:
+        frames: brightness of the pixels, 0..1, (T, H, W).
+
+    Returns:
+        for each frame, its digits in the order of their labels. An area that is too large for a
+        digit comes last, as ``Digit(label=-1, sure=False)``.
     """
     patches = areas(frames)
     most = LONGEST_SIDE[1] * max(frames.shape[1:]) + 2  # a box has a margin of one
@@ -190,8 +216,10 @@ def _of_clips(metric: Metric, compared: Comparison) -> Metric:
 def digit_identity() -> Metric:
     """Share of predicted frames that show the same digits as the observed frame.
 
-    Frames count only if the observed digits are separate (as many areas as the clip has digits),
-    and the labels of all of them are sure.
+    A predicted frame is compared with the observed frame at the same lead time. In both, digits are
+    recognised by comparison with the scans in scikit-learn (`recognise`). A pair of frames counts
+    only if the digits of the observed frame are known: it has as many separate areas as the clip
+    has digits, and for each of them the five nearest scans show the same digit.
     """
     return Metric(
         _statistics,

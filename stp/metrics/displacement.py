@@ -1,9 +1,9 @@
 """Distances between predicted and true positions of people.
 
-A sample is a scenario. Its "frames" are positions: channels are x and y, columns are people, and
-absent people are NaN. The mean is either over the people of each scenario and then over scenarios,
-so that all scenarios have equal weight (Atlas), or over all people. The value of all lead times
-together is the average displacement error (ADE).
+A sample is a scenario. Its "frames" are positions: the channels are x and y, there is one row, the
+columns are people, and absent people are NaN. The mean is either over the people of each scenario
+and then over scenarios, so that all scenarios have equal weight (Atlas), or over all people. The
+value of all lead times together is the average displacement error (ADE).
 """
 
 from typing import Literal
@@ -14,7 +14,10 @@ from stp.metrics.metric import Metric
 
 
 def distances(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """Distances between predicted and observed positions of N people.
+    """Compute distances between predicted and observed positions of N people.
+
+    Positions are stored like frames with two channels, x and y, one row, and a column for each
+    person.
 
     Args:
         predicted: predicted positions, metres, (..., T, 2, 1, N).
@@ -28,7 +31,15 @@ def distances(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def over_people(values: np.ndarray) -> np.ndarray:
-    """Mean over the people of each scenario: (..., N) to (...)."""
+    """Average over the people who are present.
+
+    Args:
+        values: a value of each person, such as a distance, (..., N); NaN or infinite for absent
+            people.
+
+    Returns:
+        means, (...); NaN where nobody is present.
+    """
     present = np.isfinite(values)
     return np.asarray(np.where(present, values, 0).sum(axis=-1) / present.sum(axis=-1))
 
@@ -51,8 +62,8 @@ def displacement(*, over: Literal["scenarios", "people"]) -> Metric:
     """Mean distance between predicted and true positions of people, metres.
 
     Args:
-        over: unit of the mean: "scenarios", the means over the people of each scenario (Atlas,
-            section III); "people", all people of all scenarios, with equal weights.
+        over: what has equal weight in the mean: "scenarios", after a mean over the people of each
+            scenario (Atlas, section III); "people", all people of all scenarios.
     """
     if over == "scenarios":
         return Metric(_by_scenario)

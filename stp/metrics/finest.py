@@ -20,14 +20,14 @@ FINEST_SHARE = 0.9  # of the bins of all wavenumbers that ``finest_spectrum`` le
 
 
 def finest_spectrum(frames: np.ndarray) -> np.ndarray:
-    """Mean power in the finest tenth of the bins of wavenumbers.
+    """Compute the mean power in the finest tenth of the bins of wavenumbers.
 
-    A coefficient of the two-dimensional Fourier transform has the wavenumber sqrt(ky^2 + kx^2),
-    with ky in cycles over H and kx in cycles over W. The range from 0.5 to the largest wavenumber,
-    at the corners, is divided into bins of equal width, as many as there are numbers k + 0.5 below
-    the largest wavenumber. The last tenth of the bins is used: on 121 x 240 points 14 of 134 bins,
-    from 120.2 to 134.2 (ChaosBench, appendix F.2 and its code; equation S12 has the sum over a
-    bin). Grid points are not weighted. Bins without a coefficient are left out.
+    The bins are those of ChaosBench (appendix F.2 and its code). A coefficient of the
+    two-dimensional Fourier transform has the wavenumber k = sqrt(ky^2 + kx^2), with ky in cycles
+    over H and kx in cycles over W. The largest one is K = hypot(H // 2, W // 2). There are
+    n = ceil(K - 0.5) bins with the edges ``np.linspace(0.5, K, n + 1)``. Those with an index, from
+    0, of at least int(0.9 n) are used, except for bins without a coefficient. Grid points are not
+    weighted.
 
     Args:
         frames: frames, (..., H, W).
@@ -35,21 +35,25 @@ def finest_spectrum(frames: np.ndarray) -> np.ndarray:
     Returns:
         mean power of each bin, in squared units of the frames, float64 (..., bins).
     """
+    # On 121 x 240 points these are 14 of 134 bins, from 120.2 to 134.2. Equation S12 has the sum
+    # over a bin, and ChaosBench's code the mean.
     return spectrum_of(finest_waves(frames), *frames.shape[-2:])
 
 
 def finest_waves(frames: np.ndarray) -> np.ndarray:
-    """Fourier coefficients in the bins of `finest_spectrum`.
+    """Compute the Fourier coefficients in the bins of `finest_spectrum`.
 
     The transform is linear: the coefficients of a mean frame are the mean of the frames'
-    coefficients. Only columns with coefficients in these bins are transformed, a sixth of all.
+    coefficients.
 
     Args:
         frames: frames, (..., H, W).
 
     Returns:
-        coefficients, in units of the frames, complex128 (..., waves).
+        coefficients, in units of the frames, complex128 (..., waves), where the number of waves
+        depends on H and W only.
     """
+    # Only columns with coefficients in these bins are transformed, a sixth of all.
     *outer, height, width = frames.shape
     corner = _corner(height, width)
     flat = frames.reshape(-1, height, width)
@@ -61,7 +65,7 @@ def finest_waves(frames: np.ndarray) -> np.ndarray:
 
 
 def spectrum_of(waves: np.ndarray, height: int, width: int) -> np.ndarray:
-    """Mean power of each bin, from the coefficients of `finest_waves`.
+    """Compute the mean power of each bin from the coefficients of `finest_waves`.
 
     Args:
         waves: Fourier coefficients, complex128 (..., waves).
@@ -114,21 +118,28 @@ def _corner(height: int, width: int) -> _Corner:
 
 
 def finest_bins(height: int, width: int) -> int:
-    """Number of bins that `finest_spectrum` has on a grid of height x width points."""
+    """Count the bins of `finest_spectrum` on a grid of height x width points."""
     return int(_corner(height, width).shares.shape[1])
 
 
 Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Function of observed and predicted spectra (..., bins): scores (...), infinite without one."""
+"""Function of observed and predicted spectra, (..., bins) each, that returns a score for each pair,
+(...); the score is infinite where it is undefined."""
 
 
 def of_fields(score: Score, starts: int | None = None) -> Metric:
-    """Make a metric that scores spectra of each variable, of single frames or of mean fields.
+    """Make a metric that scores the spectra of each variable, of single frames or of mean fields.
+
+    The spectra are those of `finest_spectrum`.
 
     Args:
-        score: function of an observed and a predicted spectrum that returns the score.
-        starts: number of starts on successive days whose fields are averaged; the value is the mean
-            score of such batches (`batches_in_time`). None: the mean score of frames.
+        score: function of observed and predicted spectra, (..., bins) each, that returns a score
+            for each pair, (...).
+        starts: None to score the spectra of each frame; the value is the mean score of all frames.
+            A number: the starts on so many successive days form a batch (`batches_in_time`). At
+            each lead time, the fields of a batch are averaged first, predicted and observed ones
+            separately, and the spectra of the two mean fields are scored. The value is the mean
+            score of all batches.
     """
     on_data = partial(_bind_to_data, score=score)
     if starts is not None:

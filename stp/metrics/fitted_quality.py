@@ -43,10 +43,11 @@ class Estimate:
 
     Attributes:
         value: predicted opinion, points, mostly from 0 to 100; None if the video is far from all
-            rated videos.
+            rated videos, which means that ``distance`` is above 1.
         low, high: ends of the 95 % interval of ``value``, points; None if ``value`` is None.
         distance: distance of the video's features from those of the nearest rated video, divided by
-            the largest distance of a rated video from its nearest neighbour.
+            the largest distance of a rated video from its nearest neighbour. Of several vectors of
+            features, the one with the largest ratio counts.
     """
 
     value: float | None
@@ -57,20 +58,22 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Learnt:
-    """The part of a measure of quality that was trained on one kind of features.
+    """A linear regression of opinions on features of videos, fitted to V rated videos.
 
-    A part of the features is a vector of D numbers that belong together, such as the means of a
-    network's channels in all frames.
+    A measure of quality has one for each kind of features (`EXACT`, `POOLED`). The features of a
+    video are several vectors, here called parts, such as ``ssa``, the spatial means of a network's
+    feature maps, and ``mcs``, similarities with the last observed frame. D is the length of a part.
+    The features of the rated videos are kept, to recognise videos that are unlike all of them.
 
     Attributes:
-        parts: features of the V rated videos, float (V, D) for each part; the distance between two
-            videos is the largest of their distances in single parts.
+        parts: features of the rated videos, float (V, D) for each part. The distance between two
+            videos is that of the part in which they differ most, in units of ``farthest``.
         farthest: for each part, the largest distance of a rated video from its nearest neighbour.
-        weights: weights of the features of all parts, one part after the other, float64 (sum of
-            D,).
-        offset: constant added to the weighted sum of features, points.
+        weights: coefficients of the regression for the features of all parts, one part after the
+            other, float64 (sum of D,).
+        offset: intercept of the regression, points.
         srocc: Spearman's correlation of predicted and observed opinions on test videos, median over
-            splits.
+            splits of the rated videos into training and test videos.
         margin: half the width of the 95 % interval of a prediction, points.
     """
 
@@ -82,10 +85,10 @@ class Learnt:
     margin: float
 
     def estimate(self, parts: Sequence[np.ndarray]) -> Estimate:
-        """Predict the opinion of another video.
+        """Predict people's opinion of another video from its features.
 
         Args:
-            parts: features of the video, float (D,) for each part.
+            parts: features of the video, float (D,) for each part, in the order of ``self.parts``.
         """
         away = [
             float(np.sqrt(np.square(rated - new).sum(axis=1, dtype=np.float64).min())) / farthest
@@ -103,12 +106,14 @@ class FittedQuality:
 
     Attributes:
         network: name of the network whose features are used.
-        names: names of the features, from `stp.metrics.frame_features.PARTS`.
+        names: names of the vectors of features that are used, e.g. ``("ssa", "mcs")``, in the order
+            of `Learnt.parts`; all names are in `stp.metrics.frame_features.PARTS`.
         context, horizon: numbers of observed and of predicted frames of a rated video.
         rated: number of rated videos.
-        source: source of the opinions, `OFFICIAL` or synthetic.
-        learnt: trained part of the measure, by kind of features: `EXACT`, those of each frame, or
-            `POOLED`, mean and standard deviation over the predicted frames.
+        source: data source of the rated videos and their opinions; `OFFICIAL`: people's opinions;
+            any other source: synthetic opinions.
+        learnt: fitted regressions, by kind of features: `EXACT`, those of each frame, or `POOLED`,
+            mean and standard deviation over the predicted frames.
     """
 
     network: str
@@ -127,13 +132,14 @@ class FittedQuality:
         Args:
             frames: frames, the observed ones first, uint8 (T, H, W, 3).
             context: number of observed frames.
-            network_maps: the network that computes features.
+            network_maps: the network that computes feature maps of frames; its name is ``network``.
             name: name of the clip, for errors.
 
         Returns:
-            kind of the features used and prediction from them. The kind is `EXACT`, features of
-            each frame, if the clip has as many frames as the rated videos; otherwise `POOLED`, mean
-            and standard deviation over the predicted frames.
+            kind of the features used, and prediction from them. The kind is `EXACT`, features of
+            each frame, if the clip has as many predicted frames as the rated videos, and at least
+            as many observed ones; otherwise `POOLED`, mean and standard deviation over the
+            predicted frames.
 
         Raises:
             StpError: a clip is too short, or too small for the network.
@@ -165,7 +171,9 @@ class FittedQuality:
 
 
 def pool_features(part: np.ndarray, channels: int, predicted: int) -> np.ndarray:
-    """Mean and standard deviation of features over the predicted frames, for videos of any length.
+    """Compute mean and standard deviation of features over the predicted frames of videos.
+
+    The result has the same length for videos of any length.
 
     Args:
         part: features of V videos, frame by frame, float (V, T x K).
@@ -180,16 +188,14 @@ def pool_features(part: np.ndarray, channels: int, predicted: int) -> np.ndarray
 
 
 def mean_rated(rated: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Mean predicted opinion of the clips that have a prediction, from means over all clips.
-
-    The result is NaN unless more than half of the clips have a prediction.
+    """Compute the mean predicted opinion of the clips that have a prediction.
 
     Args:
         rated: share of clips that have a prediction, 0 to 1.
         total: mean over all clips, points, in which clips without a prediction count as 0.
 
     Returns:
-        ``total / rated``, points.
+        ``total / rated``, points; NaN unless more than half of the clips have a prediction.
     """
     enough = rated > 0.5
     return np.asarray(np.divide(total, rated, out=np.full(np.shape(rated), np.nan), where=enough))

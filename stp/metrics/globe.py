@@ -17,11 +17,13 @@ GROUP_BYTES = 1 << 20
 
 
 class Area:
-    """The observed points of G fields, and their weights.
+    """The points at which each of G fields was observed, with weights, for means over them.
+
+    The methods take G fields on the same grid, such as forecasts of the observed fields.
 
     Args:
         weights: weights of latitudes, in any unit, (H,).
-        observed: fields (G, H, W), NaN where nothing was observed.
+        observed: the G observed fields, (G, H, W), NaN where nothing was observed.
 
     Attributes:
         is_observed: mask of observed points, bool (G, H, W); None if all points were observed.
@@ -39,21 +41,42 @@ class Area:
             self._total = self.is_observed.sum(axis=-1) @ weights
 
     def only(self, fields: np.ndarray) -> np.ndarray:
-        """Fields (..., G, H, W) as float64, with 0 at unobserved points."""
+        """Copy fields, and set the points that were not observed to 0.
+
+        Args:
+            fields: G fields, or G fields of each ensemble member, (..., G, H, W).
+
+        Returns:
+            the fields, float64 (..., G, H, W); observed points are unchanged.
+        """
         values = fields.astype(np.float64)
         if self.is_observed is not None:
             np.copyto(values, 0.0, where=~self.is_observed)
         return values
 
     def difference(self, fields: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """``fields - others``, float64 (G, H, W), with 0 at unobserved points."""
+        """Subtract ``others`` from ``fields``, and set the points that were not observed to 0.
+
+        Args:
+            fields, others: G fields each, (G, H, W).
+
+        Returns:
+            differences, float64 (G, H, W).
+        """
         errors = np.subtract(fields, others, dtype=np.float64)
         if self.is_observed is not None:
             np.copyto(errors, 0.0, where=~self.is_observed)
         return np.asarray(errors)
 
     def filled(self, fields: np.ndarray) -> np.ndarray:
-        """Fields (G, H, W) with unobserved points set to the mean of the observed points."""
+        """Set the points that were not observed to the weighted mean of the observed points.
+
+        Args:
+            fields: G fields, (G, H, W).
+
+        Returns:
+            the fields, float64 (G, H, W); ``fields`` itself if all points were observed.
+        """
         if self.is_observed is None:
             return fields
         values = self.only(fields)
@@ -61,10 +84,14 @@ class Area:
         return values
 
     def mean(self, fields: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
-        """Weighted means of ``fields``, or of ``fields * others``: (G, H, W) to (G,).
+        """Compute weighted means over the observed points of ``fields``, or ``fields * others``.
 
         Args:
-            fields, others: float64 (G, H, W), 0 at unobserved points.
+            fields: G fields, float64 (G, H, W), which must be 0 at unobserved points (`only`).
+            others: factors of the fields, float64 (G, H, W), 0 at unobserved points; None for none.
+
+        Returns:
+            the mean of each field, float64 (G,); NaN for a field without observed points.
         """
         rows = np.vecdot(fields, np.ones(fields.shape[-1]) if others is None else others)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -74,7 +101,7 @@ class Area:
 def moments(
     predicted: np.ndarray, observed: np.ndarray, centre: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """Weighted means of p' = predicted - centre, o' = observed - centre, and of their products.
+    """Compute weighted means of p' = predicted - centre, o' = observed - centre, and products.
 
     Args:
         predicted, observed: fields, (..., H, W) each.

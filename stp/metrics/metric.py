@@ -18,12 +18,13 @@ class NetworkInputs(NamedTuple):
     """Weights, features and device for metrics that use networks.
 
     Attributes:
-        weights: for each network in config/weights.yaml, the checksums that its file must have,
-            such as ``{"sha256": ...}``.
-        files: path of the weights file, by network.
-        features: name of the features that a distance between sets of clips compares, by the
-            convention (exact definition) of the distance, such as ``fvd.predicted_only``.
-        folders: folders of features, by name, ``<name>.observed`` and ``<name>.predicted``.
+        weights: for each network in config/weights.yaml, by name, the checksums that its file must
+            have, such as ``{"sha256": ...}``.
+        files: for each network, by name, the path of its weights file.
+        features: for each convention of a distance between sets of clips, such as
+            ``fvd.predicted_only``, the name of the features that it compares.
+        folders: folders of features; those of observed clips under ``<name>.observed``, those of
+            predicted clips under ``<name>.predicted``.
         device: device of the networks: "auto", "cpu" or "cuda".
         threads: number of CPU threads.
     """
@@ -54,16 +55,22 @@ class SetValue(NamedTuple):
 class Convention(Protocol):
     """Interface of conventions (exact definitions of metrics, such as ``ssim.range2``).
 
-    A convention is any object with the method ``with_networks``. Functions of ``stp.metrics`` make
-    such objects from their options, e.g. a `Metric`.
+    A convention is any object with the method `with_networks`, which gets the networks that the
+    convention may need. It returns a `Metric`, which computes values of clips, or a `SetValue`, the
+    value of all clips together. Functions of ``stp.metrics`` make conventions from options. Most of
+    them return a `Metric`, which needs no network and is a convention itself.
     """
 
     def with_networks(self, name: str, networks: NetworkInputs, /) -> "Metric | SetValue":
-        """The metric for single clips or, for distances between sets, the value of all clips.
+        """Load the networks or features that the convention needs.
 
         Args:
-            name: name of the convention.
+            name: name of the convention, such as ``fvd.predicted_only``.
             networks: weights of networks, and features computed by networks.
+
+        Returns:
+            the metric that computes values of clips or, for distances between sets, the value of
+            all clips together.
 
         Raises:
             StpError: weights or features are missing or damaged, or this convention does not
@@ -74,12 +81,15 @@ class Convention(Protocol):
 class Series(NamedTuple):
     """Variable, level and threshold to which one of a metric's values belongs.
 
-    A property is None if the metric has no separate values for it.
+    A metric may have several values at a lead time, such as one for each variable and threshold;
+    each of these values, over all lead times, is a series. An attribute is None if the metric has
+    no separate values for it, such as one value for all variables together.
 
     Attributes:
         variable: name of the variable, such as ``z500``.
         level: level, in the units of the data's coordinate ``level``.
-        threshold: threshold of events.
+        threshold: threshold of events, or another number that distinguishes the values, such as a
+            rank or a wavenumber.
     """
 
     variable: str | None = None
@@ -90,29 +100,39 @@ class Series(NamedTuple):
 def first_component(means: np.ndarray) -> np.ndarray:
     """Take the mean of the first of K statistics as the value: (..., K, T) to (..., T).
 
-    It is the default of `Metric.finish`, the step from mean statistics to values.
+    This is the default of `Metric.finish`, the step from mean statistics to values.
+
+    Args:
+        means: mean statistics, (..., K, T).
     """
     return means[..., 0, :]
 
 
 def every_component(means: np.ndarray) -> np.ndarray:
-    """Take the mean of each of K statistics as a value of its own, unchanged: (..., K, T).
+    """Take the mean of each of K statistics as a value of its own.
 
-    It can be used as `Metric.finish`, the step from mean statistics to values.
+    This can be `Metric.finish`, the step from mean statistics to values.
+
+    Args:
+        means: mean statistics, (..., K, T), which are returned unchanged.
     """
     return means
 
 
 class Batches(NamedTuple):
-    """Batches of samples that have one value together: the score of their mean statistics.
+    """How the samples are divided into batches, and how a batch is scored as a whole.
 
-    An example is the spectrum of the mean field of a batch, whose statistics are the fields.
+    The statistics of the samples of a batch are averaged, and their mean is scored. An example is
+    the spectrum of the mean field of a batch: the statistics are the fields, and the score compares
+    the spectra of the mean predicted and the mean observed field. There is a score for each of C
+    variables, which are the channels of the frames.
 
     Attributes:
         number: index of the batch of each sample, from 0, int64 (N,).
         components: number of statistics of each variable.
-        score: function of the means over the samples of a batch at T' lead times, (C * components,
-            T'), that returns the values, (C, T').
+        score: function that scores a batch. Its argument is the mean of the statistics over the
+            samples of the batch, at T' lead times, (C * components, T'). It returns the scores, (C,
+            T').
     """
 
     number: np.ndarray
@@ -121,7 +141,9 @@ class Batches(NamedTuple):
 
 
 def batch_weights(number: np.ndarray) -> np.ndarray:
-    """Weights that turn the mean over samples into the unweighted mean of batch means.
+    """Compute weights that turn the mean over samples into the unweighted mean of batch means.
+
+    The weight of a sample is 1 / (number of samples in its batch), times a constant.
 
     Args:
         number: index of the batch of each sample, from 0, (N,).
@@ -147,14 +169,15 @@ class Metric(NamedTuple):
             for the reason ``no_value``.
         finish: function of means over samples (..., K, T') that returns values (..., T'), or (...,
             S, T') for several series; NaN or infinite where no value exists.
-        components: names of the K statistics; if series are variables, names of the statistics of
-            one variable.
+        components: names of the K statistics; if series belong to variables, names of the K / S
+            statistics of one series.
         leads: aggregation over lead times: "mean", the mean of the values of lead times; "pool",
             ``finish`` of the statistics averaged over lead times.
         no_value: reason why a value may be infinite or undefined for valid data.
-        series: variable, level and threshold of each of the S values. If K is a multiple of S, the
-            components of a series are adjacent, in the order of the series, and so are the series
-            of a variable.
+        series: variable, level and threshold of each of the S values of a lead time (`Series`). By
+            default there is one value, for all variables together. Series of a variable are
+            adjacent. If K is a multiple of S, each series has K / S statistics of its own, which
+            are adjacent, in the order of the series.
         on_data: function of this metric and a `stp.metrics.comparison.Comparison` that returns the
             metric for these data, with adapted statistics or series, or with a ``reason``.
         numbered: whether ``statistics`` also takes the indices of the samples, int64 (N,), and of
@@ -169,13 +192,14 @@ class Metric(NamedTuple):
         transform: function of frames and observed frames, (N, T, C, H, W) each; ``statistics`` gets
             its result instead of frames. It is computed once for all conventions with the same
             transform.
-        batches: for metrics of whole batches, such as of the mean field of a batch; None for
-            metrics of single samples. ``statistics`` then returns ``batches.components`` statistics
-            for each variable instead of K. Their means over the samples of a batch have one score,
-            which every sample of the batch gets as its value. All batches have equal weight.
+        batches: None for metrics of single samples. Otherwise, batches of samples and the function
+            that scores a batch (`Batches`), as for the mean field of a batch. The statistics of a
+            batch are averaged, their mean is scored, and this score becomes the value of each
+            sample of the batch. The value of the metric is the unweighted mean over batches.
+            ``statistics`` returns ``batches.components`` statistics of each variable, instead of K.
         best_by: index of the component whose mean over lead times selects the best of several
-            forecasts of a sample, for metrics with a ``finish`` that is undefined for a single
-            sample.
+            forecasts of a sample, for metrics that have no value for a single sample, so that
+            values cannot be compared; None for other metrics.
         ensemble: whether ``statistics`` takes predicted frames of all members, (N, M, T, C, H, W).
         keep_samples: whether the statistics of single samples are stored, or only their sums.
         share: whether the statistic of a sample is a share from 0 to 1 and the value is its mean:
@@ -223,13 +247,16 @@ class Metric(NamedTuple):
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Names of the variables of the series; empty if series are not variables."""
+        """Names of the variables for which the metric has separate values.
+
+        Empty if it has none, as for one value of all variables together, or values of thresholds.
+        """
         named = (series.variable for series in self.series)
         return tuple(dict.fromkeys(name for name in named if name is not None))
 
     @property
     def is_by_variable(self) -> bool:
-        """Whether each series belongs to a variable."""
+        """Whether the metric has separate values for variables."""
         return bool(self.variables)
 
     def by_variable(self, statistics: np.ndarray) -> dict[str | None, np.ndarray]:
@@ -239,8 +266,8 @@ class Metric(NamedTuple):
             statistics: the K statistics of N samples at T' lead times, (N, K, T').
 
         Returns:
-            statistics of each variable, (N, components, T'), by its name; all of them, under None,
-            if the metric has no values of single variables.
+            statistics of each variable, (N, K / number of variables, T'), by its name; all
+            statistics, under None, if the metric has no separate values for variables.
         """
         if not self.is_by_variable:
             return {None: statistics}
@@ -252,9 +279,11 @@ class Metric(NamedTuple):
 
 
 def needs_data(*_: np.ndarray) -> np.ndarray:
-    """Placeholder for `Metric.statistics` of a metric that has to be adapted to its data first.
+    """Take the place of `Metric.statistics` in a metric that must be adapted to its data first.
+
+    The adapted metric, which `Metric.on_data` returns, has a function that computes statistics.
 
     Raises:
-        TypeError: always; the result of `Metric.on_data` has statistics that can be computed.
+        TypeError: always.
     """
     raise TypeError("a metric of `on_data` is used without its data")

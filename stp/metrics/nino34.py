@@ -18,10 +18,15 @@ MONTHS = 3
 
 
 def index(sst: np.ndarray) -> np.ndarray:
-    """The smoothed Nino3.4 index, float64 (N, T - 2).
+    """Compute the smoothed Nino3.4 index of each sample.
+
+    It is the mean of sea surface temperature over 5S-5N, 170W-120W and over 3 successive months.
 
     Args:
-        sst: sea surface temperature, (N, T, 1, 24, 48).
+        sst: sea surface temperature of T months, (N, T, 1, 24, 48).
+
+    Returns:
+        the index, in the units of ``sst``, float64 (N, T - 2).
 
     Raises:
         StpError: the grid differs, or there are fewer than 3 lead times.
@@ -39,11 +44,11 @@ def index(sst: np.ndarray) -> np.ndarray:
 
 
 def weights(leads: int) -> np.ndarray:
-    """Weights a_k ln k of the lead times k = 1..leads in the weighted correlation.
+    """Compute the weights a_k ln(k) of the weighted correlation, for k = 1..leads.
 
-    a_k is 1.5 for the first 4 lead times, 2 for the next 7, 3 for the next 7, then 4: the scoring
-    rule of the competition for which ICAR-ENSO was made, as in the code of Earthformer and
-    PredBench. k counts the smoothed values from 1, so the first value has weight ln 1 = 0.
+    k counts the values of the smoothed index, so the first value has weight ln(1) = 0. a_k is 1.5
+    for the first 4 values, 2 for the next 7, 3 for the next 7, then 4. This is the scoring rule of
+    the competition for which ICAR-ENSO was made, as in the code of Earthformer and PredBench.
 
     Args:
         leads: number of values of the smoothed index.
@@ -94,13 +99,16 @@ _CONSTANT = "the predicted or the observed index does not vary"
 
 
 def correlation(*, weighted: bool = False) -> Metric:
-    """Correlation of the index over samples, averaged over lead times (C-Nino3.4-M).
+    """Correlation of the smoothed Nino3.4 index over samples (C-Nino3.4-M or C-Nino3.4-WM).
+
+    Let r_k be the correlation, over samples, of the k-th of the n predicted and observed values of
+    the smoothed index (`index`).
 
     Args:
-        weighted: whether correlations are multiplied by the weights of their lead times
-            (C-Nino3.4-WM), a_k ln k (see `weights`). The value of a lead time is this product. The
-            value of all lead times is the mean of these products; for a perfect forecast with 12
-            values of the smoothed index, it is the mean weight, 3.41.
+        weighted: whether correlations are weighted. False, for C-Nino3.4-M: the value of a lead
+            time is r_k, and the value of all lead times is (r_1 + ... + r_n) / n. True, for
+            C-Nino3.4-WM: r_k is replaced by a_k ln(k) r_k (see `weights`), so that a perfect
+            forecast with n = 12 has the value 3.41.
     """
     return Metric(
         _moments,
@@ -112,5 +120,8 @@ def correlation(*, weighted: bool = False) -> Metric:
 
 
 def rmse() -> Metric:
-    """RMSE of the index over samples, averaged over lead times, in the dataset's units."""
+    """RMSE of the smoothed Nino3.4 index over samples, averaged over lead times.
+
+    The unit is that of the dataset's sea surface temperature. For the index, see `index`.
+    """
     return Metric(_squared_error, finish=_root, independent_leads=False)

@@ -28,20 +28,23 @@ from stp.metrics.weeks import mean_at
 
 @cache
 def octaves(width: int) -> tuple[int, ...]:
-    """Lowest wavenumber of each octave on circles of ``width`` points: 1, 2, 4, ..."""
+    """List the lowest wavenumber of each octave on circles of ``width`` points: 1, 2, 4, ..."""
     return tuple(2**i for i in range((width // 2).bit_length()))
 
 
 def wave_products(predicted: np.ndarray, observed: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Products of the waves of predicted and observed anomalies.
+    """Compute the sums of products from which the coherence of each octave follows.
+
+    P and O are the Fourier transforms of the predicted and observed anomalies along each circle of
+    latitude, and w are the weights of latitudes.
 
     Args:
         predicted, observed: anomalies, (..., H, W) each.
-        weights: weights of latitudes, (H,).
+        weights: weights of latitudes, in any unit, (H,).
 
     Returns:
-        w Re(P O*), w |P|^2 and w |O|^2, summed over latitudes and the wavenumbers of each octave,
-        float64 (..., octaves, 3).
+        w Re(P O*), w |P|^2 and w |O|^2, in this order, each summed over latitudes and the
+        wavenumbers of an octave, float64 (..., octaves, 3).
     """
     width = predicted.shape[-1]
     waves = [np.fft.rfft(f, norm="forward")[..., 1:] for f in (predicted, observed)]
@@ -93,9 +96,14 @@ def _bind_to_data(metric: Metric, compared: Comparison) -> Metric:
 
 
 def spectral_coherence() -> Metric:
-    """Coherence of each variable in each octave of zonal wavenumbers.
+    """Coherence of predicted and observed anomalies, by variable and octave of zonal wavenumbers.
 
-    Products are summed over samples before the division.
+    With the Fourier transforms P and O of the predicted and observed anomalies along each circle of
+    latitude, and the weights w of latitudes, it is
+
+        sum of w Re(P O*) / sqrt(sum of w |P|^2  sum of w |O|^2)
+
+    Each of the three sums is over the wavenumbers of the octave, all latitudes and all samples.
     """
     return Metric(
         needs_data,

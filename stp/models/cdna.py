@@ -25,7 +25,8 @@ LEAST = 1e-12
 """Lower bound of the values of a kernel before they are divided by their sum."""
 
 Memory = list[tuple[Tensor, Tensor]]
-"""Hidden and cell state of each LSTM."""
+"""For each of the seven LSTMs, hidden state h and cell state c, with one shape (B, channels, rows,
+columns)."""
 
 
 class Conv(nn.Conv2d):
@@ -33,6 +34,12 @@ class Conv(nn.Conv2d):
 
     Padding is with zeros; an odd number of rows or columns has the larger half at the end. Initial
     weights are uniform with variance 2 / (fan-in + fan-out), biases are zero.
+
+    Args:
+        inputs: number of channels of the input.
+        outputs: number of channels of the output.
+        size: side of the kernel, pixels.
+        stride: step of the kernel, pixels.
     """
 
     def __init__(self, inputs: int, outputs: int, size: int, stride: int = 1) -> None:
@@ -59,14 +66,27 @@ def layer_norm(channels: int) -> nn.GroupNorm:
 
 
 class LSTM(nn.Module):
-    """Convolutional LSTM cell with 5 x 5 kernels and a forget bias of 1, as in TensorFlow."""
+    """Convolutional LSTM cell with 5 x 5 kernels and a forget bias of 1, as in TensorFlow.
+
+    Args:
+        inputs: number of channels of the input.
+        hidden: number of channels of the states.
+    """
 
     def __init__(self, inputs: int, hidden: int) -> None:
         super().__init__()
         self.gates = Conv(inputs + hidden, 4 * hidden, 5)
 
     def forward(self, x: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """Input (B, inputs, H, W) and states h and c, (B, hidden, H, W) each -> next h and c."""
+        """Compute the next states.
+
+        Args:
+            x: input, (B, inputs, H, W).
+            state: hidden state h and cell state c, (B, hidden, H, W) each.
+
+        Returns:
+            next h and c, with the same shapes.
+        """
         h, c = state
         i, g, f, o = self.gates(torch.cat([x, h], dim=1)).chunk(4, dim=1)
         c = torch.sigmoid(f + 1) * c + torch.sigmoid(i) * torch.tanh(g)
@@ -125,7 +145,11 @@ def apply_kernels(frame: Tensor, kernels: Tensor) -> Tensor:
 
 
 class Tower(nn.Module):
-    """Network that predicts the next frame from a frame, a latent variable and LSTM states.
+    """Recurrent network that predicts the next frame from the last frame and its own memory.
+
+    It has seven convolutional LSTMs, whose states are the memory. CDNA, SV2P and SAVP share it; the
+    latter two add a latent variable as an input. It is named after Tensor2Tensor's
+    ``construct_predictive_tower``.
 
     Args:
         shape: (C, H, W) of a frame; padded where sides are not multiples of 8.
@@ -139,8 +163,9 @@ class Tower(nn.Module):
             as in the released code, the last kernel has none, and no influence.
         latent: number of channels of a latent variable that is concatenated to the narrowest layer,
             as in SV2P; 0 for none.
-        striped: whether a latent vector of length n is concatenated to every layer as one channel,
-            as in SAVP; row r of that channel has the value with index r modulo n.
+        striped: whether a latent vector is concatenated to every layer as one further channel, as
+            in SAVP. Row r of that channel has the value with index r modulo n in the vector, whose
+            length is n.
         smooth: whether to double resolutions by linear interpolation and a convolution, in place of
             a transposed convolution (`Up`).
     """
@@ -186,7 +211,7 @@ class Tower(nn.Module):
         fill(self.kernels)
 
     def empty(self, frame: Tensor) -> Memory:
-        """Initial memory, before the first frame: states h and c of zero for each LSTM.
+        """Make the memory before the first frame: states h and c of zero for each LSTM.
 
         Args:
             frame: any frame (B, C, H, W); it determines batch size, device and data type.
@@ -207,8 +232,8 @@ class Tower(nn.Module):
         Args:
             frame: latest frame, (B, C, H, W), in 0..1.
             memory: states of the LSTMs; None before the first frame.
-            latent: latent variable, (B, latent, H / 8, W / 8), or, if the tower is `striped`, a
-                latent vector, (B, n); None for networks without either.
+            latent: latent variable, (B, latent, H / 8, W / 8), or, if the network was made with
+                ``striped``, a latent vector, (B, n); None for networks without either.
 
         Returns:
             next frame, (B, C, H, W), in 0..1, and next memory.
@@ -264,6 +289,9 @@ class Tower(nn.Module):
     def normal_kernels(self, narrow: Tensor) -> Tensor:
         """Compute positive kernels with sum 1 from the output of the narrowest layer.
 
+        Args:
+            narrow: the output, (B, channels, H / 8, W / 8).
+
         Returns:
             kernels, (B, masks, k, k) with k the side of a kernel.
         """
@@ -281,10 +309,10 @@ class Tower(nn.Module):
 def draw_true_inputs(
     step: int, clips: int, inputs: int, k: float, whole_batch: WholeBatch | None = None
 ) -> Tensor:
-    """Draw which inputs after the context are true frames in training, bool (clips, inputs).
+    """Draw which inputs after the context are true frames in training.
 
     For each input, clips are drawn that get the true frame; all others get the last output of the
-    network. The share of these clips is ``k / (k + exp(step / k))``, rounded to whole clips
+    network. The share of the drawn clips is ``k / (k + exp(step / k))``, rounded to whole clips
     (scheduled sampling with inverse sigmoid decay, Bengio et al. 2015; Tensor2Tensor's mode
     "count"). With k = 0 no input is a true frame.
 
@@ -295,6 +323,9 @@ def draw_true_inputs(
         k: constant of the decay, in iterations.
         whole_batch: batch to which the clips belong. None: the clips are a whole batch, and torch's
             global generator is used.
+
+    Returns:
+        whether the input is the true frame, bool (clips, inputs).
     """
     share = 1 / (1 + math.exp(min(step / k, 700)) / k) if k else 0.0
     if whole_batch is None:
@@ -307,7 +338,7 @@ def draw_true_inputs(
 
 
 class Model(ForecastModel):
-    """Predicts frame by frame, moving the pixels of the last frame by kernels.
+    """CDNA: predicts frame by frame, moving the pixels of the last frame by kernels.
 
     Args:
         shape: (C, H, W) of a frame in 0..1; padded where H or W are not multiples of 8.
@@ -399,7 +430,7 @@ class Model(ForecastModel):
 def check_tower(
     widths: object, masks: object, kernel: object, all_kernels: object, sampling_k: object
 ) -> None:
-    """Refuse options of `Model` that are out of range.
+    """Check the options that CDNA, SV2P and SAVP share: those of the `Tower` and its training.
 
     Args:
         widths: must be seven whole numbers from 1.

@@ -50,7 +50,7 @@ def merge(x: Tensor) -> Tensor:
 
 
 def scores(q: Tensor, k: Tensor) -> Tensor:
-    """Scores of attention, the scaled products of queries and keys.
+    """Compute the scores of attention, the scaled products of queries and keys.
 
     Args:
         q: n queries of length d, (..., n, d).
@@ -104,7 +104,8 @@ class AxialAttention(nn.Module):
             cuboids.
         heads: number of heads; must divide `width`.
         drop: dropout probability.
-        exchange: whether global vectors take part, which is impossible if lines are padded.
+        exchange: whether global vectors take part (`Exchange`), which is impossible if lines are
+            padded.
     """
 
     def __init__(
@@ -155,10 +156,11 @@ class AxialAttention(nn.Module):
 class Exchange(nn.Module):
     """Attention between positions and global vectors (Gao et al. 2022).
 
-    A position attends to all positions of its cuboid (a line of the clip along one axis, or a piece
-    of it) and, with a second query, to the global vectors; both share one softmax. A vector attends
-    to all positions and to all vectors. The last layer has torch's default initial weights, as in
-    the release.
+    A global vector is one of a few learned vectors that represent the whole clip. A position
+    attends to all positions of its cuboid (a line of the clip along one axis, or a piece of it)
+    and, with a second query, to the global vectors; both share one softmax. A global vector attends
+    to all positions and to all global vectors. The last layer has torch's default initial weights,
+    as in the authors' release.
 
     Args:
         width: number of channels C.
@@ -182,9 +184,9 @@ class Exchange(nn.Module):
         """Compute scores and values of the global vectors for the positions of each cuboid.
 
         Args:
-            lines: normalised features of all cuboids, (B, a, b, c, n, C). A cuboid is a line of n
-                positions; a and b are the lengths of the other two axes of a clip, and c is the
-                number of cuboids from end to end of the axis.
+            lines: normalised features of all cuboids, (B, a, b, c, n, C). All cuboids lie along one
+                of the three axes of a clip, which has the length c * n: each line along this axis
+                is cut into c cuboids of n positions. The lengths of the other two axes are a and b.
             vectors: N normalised global vectors, (B, N, C).
 
         Returns:
@@ -198,9 +200,9 @@ class Exchange(nn.Module):
         """Compute updates of the global vectors, which are to be added to them.
 
         Args:
-            lines: normalised features of all cuboids, (B, a, b, c, n, C). A cuboid is a line of n
-                positions; a and b are the lengths of the other two axes of a clip, and c is the
-                number of cuboids from end to end of the axis.
+            lines: normalised features of all cuboids, (B, a, b, c, n, C). All cuboids lie along one
+                of the three axes of a clip, which has the length c * n: each line along this axis
+                is cut into c cuboids of n positions. The lengths of the other two axes are a and b.
             vectors: N normalised global vectors, (B, N, C).
 
         Returns:
@@ -289,7 +291,7 @@ class SelfBlock(nn.Module):
         size: sizes (T, H, W) of the input.
         frames: maximum number of frames of a cuboid (`AxialAttention`) along T.
         width: number of channels C.
-        heads: number of heads.
+        heads: number of heads; must divide `width`.
         drop: dropout probability.
         exchange: whether global vectors (`Exchange`) take part.
     """
@@ -335,9 +337,9 @@ class ReadBlock(nn.Module):
     Args:
         size: sizes (T_out, H, W) of the input.
         frames: maximum number of frames of a cuboid (`AxialAttention`) in the self-attention.
-        context: number T_in of frames in the memory.
+        context: number T_in of frames in the memory, the encoder's output for the context frames.
         width: number of channels C.
-        heads: number of heads.
+        heads: number of heads; must divide `width`.
         drop: dropout probability.
         first: whether this is the first block of the decoder, which has no self-attention.
     """
@@ -446,8 +448,8 @@ class Position(nn.Module):
     Args:
         size: sizes (T, H, W) of the input.
         width: number of channels C.
-        kind: ``t+h+w``: sum of embeddings of time, row and column; ``t+hw``: sum of embeddings of
-            time and position.
+        kind: ``t+h+w``, sum of an embedding of the time, one of the row and one of the column; or
+            ``t+hw``, sum of an embedding of the time and one of the position in the frame.
     """
 
     def __init__(self, size: Sequence[int], width: int, kind: str) -> None:

@@ -21,10 +21,10 @@ MAPS = 3
 
 
 class DecoderBlock(nn.Module):
-    """Doubles height and width of features, and appends three predicted channels.
+    """Doubles height and width of features, and appends three predicted channels, called maps.
 
-    The three channels are coarse maps in 0..1, also computed from the block's input. The next block
-    reads them together with the features.
+    The maps have values in 0..1, and are computed from the block's input like the features. The
+    next block reads both.
 
     Args:
         before: number of channels of the input, including the maps of the previous block.
@@ -38,7 +38,14 @@ class DecoderBlock(nn.Module):
         self.maps = doubling(MAPS, MAPS, nn.Sigmoid)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Double the resolution: (B, before, H, W) -> (B, after + 3, 2 H, 2 W)."""
+        """Double the resolution, and append the three maps.
+
+        Args:
+            x: output of the previous block, or of the encoder, (B, before, H, W).
+
+        Returns:
+            features, then the three maps in 0..1, (B, after + 3, 2 H, 2 W).
+        """
         return torch.cat([self.features(x), self.maps(self.predict(x))], dim=1)
 
 
@@ -90,7 +97,11 @@ class Model(OneStep):
         self.decoder = Decoder(channels, shape[0])
 
     def following(self, frames: Tensor) -> Tensor:
-        """Context frames (B, T_in * C, H, W) -> next frame (B, C, H, W)."""
+        """Compute the network's output from the context frames, stacked as channels.
+
+        (B, T_in * C, H, W) -> (B, C, H, W). With ``predicts: change`` the output is the difference
+        of the next frame from the latest one, else the next frame.
+        """
         height, width = frames.shape[-2:]
         x = at_least(frames, self.least)
         return resize(self.decoder(self.encoder(x)[-1]), x)[..., :height, :width]

@@ -54,9 +54,9 @@ class ForecastModel(nn.Module, ABC):
         is_sampled: whether forecasts are random draws: `forward` then has an argument ``member``,
             from 0, and draws a different forecast for each member. A forecast depends only on its
             clip, a seed and the member.
-        needs_phase: whether `forward` has the arguments ``phase`` (phase of the first context
-            frames, such as the month of the year, int64 (B,)) and ``interval`` (number of phases
-            between two frames).
+        needs_phase: whether `forward` has the arguments ``phase`` (phase of the first frame of each
+            clip, a position in a cycle, such as the calendar month, counted from 0, int64 (B,)) and
+            ``interval`` (number of phases from one frame to the next).
         needs_lead_times: whether `forward` has an argument ``lead_times``, a list of ``horizon``
             lead times, from 1, to forecast in place of the first ones.
         leads: lead times to draw from in training, for models that need lead times. In each epoch,
@@ -89,8 +89,9 @@ class ForecastModel(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Forecast frames. In evaluation mode, a forecast must be deterministic and depend only on
-        its clip.
+        """Forecast the frames that follow the context.
+
+        In evaluation mode, a forecast must be deterministic and depend only on its clip.
 
         Args:
             frames: context (B, T_in, C, H, W).
@@ -188,10 +189,15 @@ class ForecastModel(nn.Module, ABC):
     def fit(self, batches: Iterable[tuple[Tensor, Tensor]], phases: int) -> None:
         """Fit the model in one pass over the training clips (``fit: closed_form``).
 
+        A phase is a position in a cycle, counted from 0. Monthly data with a cycle of a year have
+        12 phases, the calendar months. The reader of a dataset sets the cycle; without one, there
+        is a single phase.
+
         Args:
-            batches: pairs of clips, (B, T, C, H, W), which the next batch overwrites, and phases of
-                their first frames, (B,).
-            phases: number of phases in a cycle, >= 1.
+            batches: for each batch of clips, a pair of tensors: normalised frames of context and
+                horizon, float32 (B, T_in + T_out, C, H, W), which the next batch overwrites; and
+                the phase of the first frame of each clip, int64 (B,).
+            phases: number of phases in the cycle, >= 1.
 
         Raises:
             StpError: the model has no closed-form fit.

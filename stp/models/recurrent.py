@@ -26,12 +26,13 @@ def roll(
     """Run a recurrent network over frames; output t predicts frame t + 1.
 
     Args:
-        following: function, with a memory, from a frame (B, C, H, W) to the next frame.
+        following: function that maps a frame to the next frame, (B, C, H, W) each, and remembers
+            the frames that it got (`with_memory`).
         frames: input frames, (B, T, C, H, W).
         context: number of initial frames that are always inputs.
         steps: number of outputs.
-        shown: whether the input after the context is the true frame, bool (B, steps - context); if
-            False, or if None, it is the last output.
+        shown: for each clip and each input after the context, whether it is the true frame, bool
+            (B, steps - context); otherwise it is the last output. None: all are the last output.
 
     Returns:
         outputs, (B, steps, C, H, W).
@@ -54,15 +55,20 @@ def with_memory(
 ) -> Callable[[Tensor], Any]:
     """Turn a function of a frame and a memory into a function of a frame that keeps the memory.
 
-    Filters of convolutions that become faster by it are transformed once for all frames (see
-    `stp.models.repeated_convolution`).
+    Convolutions are faster on a CPU if their filters are transformed first
+    (`stp.models.repeated_convolution`). Where this is so, the filters are transformed once, for all
+    frames.
 
     Args:
-        network: network with the convolutions used by ``step``.
+        network: network whose convolutions ``step`` applies.
         step: function of a frame and a memory (None at first) that returns a result and the next
             memory, and depends on nothing else.
         recompute: whether to store only frames and memories for the backward pass, and recompute
             the rest of each step.
+
+    Returns:
+        a function of a frame that returns the result of ``step``, and keeps the memory for its next
+        call.
     """
     kernels, memory = transform_kernels(network), None
 
@@ -86,7 +92,8 @@ class Recurrent(ForecastModel):
     Args:
         context: number of context frames in training.
         patch_size: side of the square patches that become channels, pixels.
-        scheduled_sampling: options of `ScheduledSampling`, by name; others have their defaults.
+        scheduled_sampling: options of `ScheduledSampling`, by name, e.g. ``{"stop": 10_000}``;
+            others have their defaults. None for all defaults.
 
     Raises:
         StpError: an option is out of range.
@@ -111,7 +118,15 @@ class Recurrent(ForecastModel):
 
     @abstractmethod
     def step(self, frame: Tensor, memory: Any) -> tuple[Tensor, Any]:
-        """Frame (B, C, H, W) and memory (None at first) -> next frame and memory."""
+        """Predict the next frame.
+
+        Args:
+            frame: the latest frame, (B, C, H, W).
+            memory: what the network remembers of earlier frames; None for the first frame.
+
+        Returns:
+            the next frame, (B, C, H, W), and the memory after this step.
+        """
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
         """Forecast ``horizon`` frames of B clips from T_in context frames.
@@ -159,7 +174,7 @@ def from_patches(x: Tensor, patch: int, like: Tensor) -> Tensor:
 
 
 def equal_widths(where: str, num_hidden: Any, least: int = 1) -> None:
-    """Refuse unequal widths of layers that share a memory.
+    """Refuse different widths (numbers of channels) of layers that share a memory.
 
     Args:
         where: name of the option, for errors.

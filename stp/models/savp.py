@@ -2,10 +2,10 @@
 
 "Stochastic Adversarial Video Prediction", https://arxiv.org/abs/1804.01523. The implementation
 follows Tensor2Tensor's ``next_frame_savp`` (models/video/savp.py), which Unterthiner et al. 2018
-used. It has the tower of CDNA, a latent vector for each frame that is concatenated to every layer,
-an encoder that infers the latent vector from two consecutive frames, and two discriminators of
-whole videos with spectral norm: one for videos reconstructed from inferred latent vectors, and one
-for videos drawn from noise.
+used. It has the recurrent network of CDNA (`stp.models.cdna.Tower`), a latent vector for each frame
+that is concatenated to every layer, an encoder that infers the latent vector from two consecutive
+frames, and two discriminators of whole videos with spectral norm: one for videos reconstructed from
+inferred latent vectors, and one for videos drawn from noise.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -66,7 +66,14 @@ class Encoder(nn.Module):
         fill(self.log_variance)
 
     def forward(self, pair: Tensor) -> tuple[Tensor, Tensor]:
-        """Two frames, stacked (N, 2 C, H, W) -> mean and log-variance, (N, latent) each."""
+        """Infer the latent vectors of N pairs of frames.
+
+        Args:
+            pair: two consecutive frames, stacked as channels, (N, 2 C, H, W).
+
+        Returns:
+            mean and log-variance, (N, latent) each.
+        """
         x = self.layers(pair).mean(dim=(2, 3))
         return self.mean(x).float(), self.log_variance(x).float().clamp(-LARGEST, LARGEST)
 
@@ -84,7 +91,15 @@ class Cell(nn.Module):
         fill(self.gates)
 
     def forward(self, z: Tensor, state: tuple[Tensor, Tensor] | None) -> tuple[Tensor, Tensor]:
-        """Latent vectors (B, size) and states h and c (None at first) -> next h and c."""
+        """Compute the next states.
+
+        Args:
+            z: latent vectors, (B, size).
+            state: hidden state h and cell state c, (B, size) each; None before the first frame.
+
+        Returns:
+            next h and c, (B, size) each.
+        """
         h, c = state if state is not None else (torch.zeros_like(z), torch.zeros_like(z))
         i, g, f, o = self.gates(torch.cat([z, h], dim=1)).chunk(4, dim=1)
         c = torch.sigmoid(f + 1) * c + torch.sigmoid(i) * torch.tanh(g)
@@ -119,7 +134,7 @@ class Discriminator(nn.Module):
         fill(self.leave)
 
     def forward(self, video: Tensor) -> Tensor:
-        """Videos (B, T, C, H, W) -> logits (B,), which are higher for real videos."""
+        """Compute the logits of B videos: (B, T, C, H, W) -> (B,); higher for real videos."""
         more = FEWEST - video.shape[1]
         if more > 0:
             video = torch.cat([video, video[:, -1:].expand(-1, more, -1, -1, -1)], dim=1)
@@ -163,9 +178,11 @@ def adversarial(discriminator: nn.Module, real: Tensor, generated: Tensor) -> Te
 
 
 class Model(ForecastModel):
-    """CDNA's tower with a latent vector as an additional input at each frame.
+    """SAVP: predicts frame by frame, with a latent vector as an additional input at each frame.
 
-    In training, latent vectors are drawn with torch's global generator. In forecasts, they depend
+    It is the recurrent network of CDNA (`stp.models.cdna.Tower`), trained with a latent vector and
+    two discriminators of videos ("Stochastic Adversarial Video Prediction", Lee et al. 2018). In
+    training, latent vectors are drawn with torch's global generator. In forecasts, they depend
     only on the clip, the seed and the member.
 
     Args:
@@ -181,7 +198,7 @@ class Model(ForecastModel):
             kernel has none, and no influence.
         sampling_k: constant k of `stp.models.cdna.draw_true_inputs`, which sets how fast the share
             of true frames among the inputs falls in training: below a half after k ln k iterations.
-        latent: length of a latent vector.
+        latent: length of a latent vector; there is one for each frame.
         encoder_width: channels of the encoder's first layer.
         discriminator_width: channels of a discriminator's first layer.
         smooth: whether to double resolutions by interpolation, in place of transposed convolutions.

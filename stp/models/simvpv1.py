@@ -14,7 +14,14 @@ KERNELS = (3, 5, 7, 11)
 
 
 class Inception(nn.Module):
-    """1x1 convolution, then the sum of group convolutions with kernels of side 3, 5, 7 and 11."""
+    """1x1 convolution, then the sum of group convolutions with kernels of side 3, 5, 7 and 11.
+
+    Args:
+        inputs: number of channels of the input.
+        inner: number of channels after the 1x1 convolution.
+        outputs: number of channels of the output.
+        groups: groups of the convolutions and of their norms.
+    """
 
     def __init__(self, inputs: int, inner: int, outputs: int, groups: int) -> None:
         super().__init__()
@@ -38,9 +45,10 @@ class Inception(nn.Module):
 
 
 class Translator(nn.Module):
-    """U-Net at constant height and width (section 3.2).
+    """Mixes the encoded frames in time: the translator of SimVP (Gao et al. 2022, section 3.2).
 
-    It has `n_t` blocks, then `n_t` blocks with skip connections from the first ones.
+    It is a U-Net with constant height and width: `n_t` blocks (`Inception`), then `n_t` blocks with
+    skip connections from the first ones.
 
     Args:
         channels: channels of input and output: those of all frames together.
@@ -66,7 +74,7 @@ class Translator(nn.Module):
         """Mix frames, stacked as channels, in time: (B, channels, H, W) -> the same shape.
 
         Args:
-            x: encoded frames.
+            x: encoded frames, stacked as channels, (B, channels, H, W).
             recompute: whether to recompute activations in the backward pass, to save memory.
         """
         skipped = []

@@ -1,4 +1,4 @@
-"""Records of failures: the error of the last attempt to make an artefact (folder of one job)."""
+"""Records of failures: the error of the last attempt to make an artefact."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ class Failure:
 
     Attributes:
         stage: stage of the artefact.
-        label: label of the artefact.
+        label: readable name of the artefact.
         folder: folder of the artefact, relative to the store.
         error: message of the error, with one or several lines.
         log: path of the log; None without a log.
@@ -36,7 +36,9 @@ class Failure:
 
 
 def record(state: Path, artefact: Artefact, error: BaseException, log: Path | None) -> None:
-    """Record a failure, which tables with gaps show; disk errors while recording are ignored.
+    """Record a failure in a file, which tables with gaps show.
+
+    If the file cannot be written, nothing is recorded.
 
     Args:
         state: state folder of the artefact.
@@ -57,7 +59,7 @@ def record(state: Path, artefact: Artefact, error: BaseException, log: Path | No
 
 
 def read(state: Path) -> Failure | None:
-    """Read the record in a state folder; None if it is missing or damaged."""
+    """Read the record of a failure in a state folder; None if it is missing or damaged."""
     try:
         return Failure(**json.loads((state / FILE).read_bytes()))
     except (OSError, ValueError, TypeError):
@@ -65,7 +67,12 @@ def read(state: Path) -> Failure | None:
 
 
 def of_plan(plan: Plan) -> dict[str, Failure]:
-    """Read the records of all unfinished artefacts of a plan, by folder."""
+    """Read the failures of a plan's unfinished artefacts.
+
+    Returns:
+        the failure of each unfinished artefact that has a readable record of one, by the folder of
+        the artefact, relative to the store.
+    """
     records = {}
     for artefact in plan.artefacts.values():
         if (plan.store / artefact.receipt).exists():

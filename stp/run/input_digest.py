@@ -84,12 +84,14 @@ def write_note(digest: str, note: Path, files: Iterable[Path] = ()) -> None:
 
 
 def is_current(note: Path, digest: str) -> bool:
-    """Whether a result is up to date.
+    """Whether a result, such as a table, is up to date.
 
-    It is if its note has the digest of the plan, and its files are unchanged.
+    Its note is a small file beside it, with a digest of all inputs that it was made from, and with
+    checksums of its files. The result is up to date if this digest is that of the inputs in the
+    plan, and if its files still have these checksums.
 
     Args:
-        note: path of the note.
+        note: path of the note (`note_of`); without a readable note, the result is not up to date.
         digest: digest of all inputs of the result, according to the plan.
     """
     try:
@@ -105,7 +107,7 @@ def is_current(note: Path, digest: str) -> bool:
 def is_copy_current(copy: Path, digest: str) -> bool:
     """Whether a copied table is up to date, and no files of an older copy remain.
 
-    A copy is up to date if its note has the digest of the plan, and its files are unchanged.
+    The copy is up to date if its note, which is copied with it, says so (`is_current`).
 
     Args:
         copy: CSV file of the copy.

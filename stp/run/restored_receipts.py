@@ -13,12 +13,8 @@ from stp.plan.cells import Plan
 def restore_receipts(plan: Plan) -> int:
     """Restore the receipts of finished artefacts that Snakemake has deleted.
 
-    Snakemake deletes a receipt if another job of the same group fails. The receipt is restored from
-    a sealed copy in the artefact's folder; nothing is restored if the store is not writable. Call
-    this before asking which artefacts of a plan are finished.
-
-    Args:
-        plan: the plan, whose artefacts are looked at.
+    They are restored from the sealed copies in the folders of the artefacts; nothing is restored if
+    the store is not writable. Call this before asking which artefacts of a plan are finished.
 
     Returns:
         the number of restored receipts.

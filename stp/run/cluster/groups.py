@@ -1,8 +1,8 @@
-"""Limit the CPUs that a submission of several jobs to Slurm requests.
+"""Limit the CPUs that a group (short jobs submitted together) requests from Slurm.
 
-Snakemake sums the CPUs of all jobs that could run in parallel, so a submission with ten cells may
-request more CPUs than a small node has, and wait forever. `--cores` would limit these CPUs, but
-also the CPUs of single jobs.
+Snakemake sums the CPUs of all jobs that could run in parallel, so a group with the jobs of ten
+cells may request more CPUs than a small node has, and wait forever. Snakemake's option ``--cores``
+would limit these CPUs, but also the CPUs of single jobs.
 """
 
 import copy
@@ -10,12 +10,15 @@ from typing import Any
 
 
 def limit_cpus(cpus: int) -> None:
-    """Let this process, the driver of a run, limit the CPUs of submissions of several jobs.
+    """Limit the CPUs that each group of jobs requests from Slurm.
 
-    Jobs that do not fit in parallel run one after the other.
+    A group consists of short jobs that are submitted together. Its jobs run in parallel as far as
+    the CPUs suffice, and else one after the other. The limit holds for this process, the driver of
+    a run, which submits the groups.
 
     Args:
-        cpus: maximum number of CPUs; a submission gets more if one of its jobs needs more.
+        cpus: maximum number of CPUs of a group. If one of its jobs needs more, the group gets as
+            many as this job needs.
     """
     from snakemake.jobs import GroupJob
 

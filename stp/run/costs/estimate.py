@@ -36,11 +36,12 @@ class Cost:
     Attributes:
         gpus: number of GPUs.
         threads: number of CPU threads of each process of the job.
-        memory_mb: main memory of Snakemake and of all processes of the job, in MB.
-        seconds: wall time, in seconds.
+        memory_mb: main memory to request for Snakemake and all processes of the job, in MB.
+        seconds: wall time of the job, in seconds.
         bytes: size of the result in bytes.
         files: maximum number of files of the result.
-        basis: assumptions behind the time, and behind the memory of GPUs.
+        basis: assumptions behind the time, and behind the memory of GPUs, as text; several are
+            separated by semicolons.
         gpu_mb: memory of a training run on each GPU in MB; None for other jobs.
         computing_s: wall time of the computation, without the start of the job, in seconds.
         reading_s: wall time of reading frames during the computation, in seconds.
@@ -59,7 +60,7 @@ class Cost:
 
 
 class Start(Strict):
-    """Overhead of a job, in seconds.
+    """Overhead of a job (time besides its work, such as starting Python), in seconds.
 
     Attributes:
         fetch, prepare, train, predict, features, score: overhead of a job of this stage.
@@ -84,7 +85,7 @@ class Rates(Strict):
         gpu_gmacs: 10^9 multiply-adds of networks on a GPU.
         cpu_gmacs: 10^9 multiply-adds of networks on one CPU thread.
         read_mb: MB of frames read.
-        frames_mb: MB of frames read and written by models without a network.
+        frames_mb: MB of frames that models without a network read, forecast and write.
         score_mvalues: 10^6 predicted values, times the number of conventions (exact definitions of
             metrics) that score them.
         prepare_mb: MB of raw and prepared data together, by one process of a preparation.
@@ -112,10 +113,12 @@ class Memory(Strict):
         torch: memory of Python and its libraries, with torch.
         gpu: main memory that CUDA needs.
         fit: memory of a closed-form fit.
-        score: memory of the blocks that are scored.
+        score: memory of the blocks of frames that are scored.
         prepare: maximum memory of one process of a reader.
-        per_gmac: memory of activations for the backward pass, per 10^9 multiply-adds.
-        per_mb: memory of activations for the backward pass, per MB of a clip.
+        per_gmac: memory of a clip's activations for the backward pass, per 10^9 multiply-adds of
+            its forecast; for networks without ``activations_mb``.
+        per_mb: memory of a clip's activations for the backward pass, per MB of its float32 frames;
+            is added to the memory by ``per_gmac``.
     """
 
     snakemake: float
@@ -151,7 +154,7 @@ class Constants(Strict):
 
     Attributes:
         start_s: overhead of a job in seconds.
-        rates: work per second.
+        rates: work per second, by kind of work.
         unknown: assumptions where the configuration has no values.
         memory_mb: memory of a job in MB.
         files: maximum number of files of an artefact.
@@ -192,7 +195,9 @@ READING = "networks that compute faster than frames are read: {rate:g} MB/s, ass
 
 
 class Costs:
-    """The estimated costs of all jobs of a plan, with a cache.
+    """Estimates the costs of the jobs of a plan: time, GPUs, memory and storage.
+
+    Estimates are cached.
 
     Args:
         plan: the plan.
@@ -219,7 +224,7 @@ class Costs:
         return Steps(self.plan)
 
     def of(self, artefact: Artefact) -> Cost:
-        """Estimate the cost of the job that makes an artefact (folder of results)."""
+        """Estimate the cost of the job that makes an artefact."""
         # Seeds cost alike; the folder of prepared data has none.
         key = artefact.folder
         if artefact.stage != "prepare":
@@ -229,7 +234,11 @@ class Costs:
         return self._known[key]
 
     def of_raw(self, raw: Raw) -> Cost:
-        """The cost of fetching raw files: storage of the files, and a lock file in the store."""
+        """Estimate the cost of fetching the raw files of a release.
+
+        The result's ``bytes`` are those of the raw files. Its ``files`` are only those in the
+        store, such as the lock file.
+        """
         if raw.lock not in self._known:
             work = self.workload.of_raw(raw)
             rate = getattr(self.constants.rates, work.rate)
@@ -245,7 +254,7 @@ class Costs:
         return self._known[raw.lock]
 
     def of_table(self) -> Cost:
-        """The estimated cost of collecting or rendering one table."""
+        """Estimate the cost of collecting or rendering one table."""
         return Cost(
             gpus=0,
             threads=1,
@@ -257,7 +266,7 @@ class Costs:
         )
 
     def processors(self, artefact: Artefact) -> int:
-        """Number of CPU threads of all processes of a job."""
+        """Count the CPU threads of all processes of the job that makes an artefact."""
         return self._threads(artefact) * self.plan.ranks(artefact)
 
     def _threads(self, artefact: Artefact) -> int:

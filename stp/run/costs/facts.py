@@ -16,10 +16,10 @@ FLOAT = 4
 
 
 class Clips(Strict):
-    """Number of clips of each split.
+    """Numbers of clips that are assumed for a dataset without counts.
 
     Attributes:
-        train, val, test: number of clips of this split.
+        train, val, test: number of training, validation or test clips.
     """
 
     train: int
@@ -43,8 +43,9 @@ class Fact(NamedTuple):
     """A value, and what was assumed where the configuration has no number.
 
     Attributes:
-        value: the value.
-        assumed: a sentence for each assumption, such as "9,000 train clips of NAME assumed".
+        value: a number, a dict of numbers, or a `Size`.
+        assumed: a text for each assumption, such as "9,000 train clips of NAME assumed"; empty
+            without assumptions.
     """
 
     value: Any
@@ -66,7 +67,7 @@ class Facts:
         self._sizes: dict[tuple[str, str], Fact] = {}
 
     def counted(self, data: Artefact) -> dict[str, Any]:
-        """What the preparation of a dataset counted: clips by split, frames, and more.
+        """Read what the preparation of a dataset counted: clips by split, frames, and more.
 
         Args:
             data: the dataset's prepared data.
@@ -80,14 +81,17 @@ class Facts:
         return self._counted[data.folder]
 
     def clips(self, data: Artefact) -> Fact:
-        """Numbers of clips of a dataset, as a `Fact`: a dict by split and subset.
+        """Find the numbers of clips of a dataset.
 
-        The numbers were counted when the dataset was prepared; if it is not prepared, they are
-        taken from the options of its reader, else from the declared counts. A subset without a
-        count is assumed to be as large as the test split.
+        They were counted when the dataset was prepared. If it is not prepared, they are taken from
+        the options of its reader, else from the declared counts, else they are assumed. A subset
+        without a count is assumed to be as large as the test split.
 
         Args:
             data: the dataset's prepared data, which need not exist yet.
+
+        Returns:
+            a `Fact` whose value maps each split and each subset to its number of clips.
         """
         name = data.recipe["dataset"]
         if name not in self._clips:
@@ -111,10 +115,17 @@ class Facts:
         return self._clips[name]
 
     def size(self, model: str, dataset: str) -> Fact:
-        """Costs of a network, as a `Fact`: a `Size` with parameters, multiply-adds and memory.
+        """Find the number of parameters, the multiply-adds and the memory of a network.
 
-        Numbers in the scale file (the configuration that lists the evaluated models) override those
-        in the model's own file. In both, numbers for the dataset override those for all datasets.
+        Numbers in the scale file override those in the model's own file. In both, numbers for the
+        dataset override those for all datasets.
+
+        Args:
+            model: name of the model.
+            dataset: name of the dataset that it is trained on.
+
+        Returns:
+            a `Fact` whose value is a `Size`.
         """
         if (model, dataset) not in self._sizes:
             facts: dict[str, Any] = {}
@@ -142,7 +153,14 @@ class Facts:
         return self._sizes[model, dataset]
 
     def raw_mb(self, raw: Raw) -> Fact:
-        """Size of a release's raw files in MB; if unknown, the size of the prepared data."""
+        """Find the size of a release's raw files.
+
+        Args:
+            raw: the raw files, which need not exist yet.
+
+        Returns:
+            a `Fact` whose value is the size in MB; if it is unknown, the size of the prepared data.
+        """
         release = raw.declared
         if release.files and all(file.bytes is not None for file in release.files):
             return Fact(sum(file.bytes or 0 for file in release.files) / MB)
@@ -156,9 +174,9 @@ class Facts:
         return Fact(prepared, (f"raw {raw.dataset} assumed as large as prepared",))
 
     def prepared_mb(self, data: Artefact) -> float:
-        """Size of all prepared frames of a dataset in MB.
+        """Estimate the size of all prepared frames of a dataset, in MB.
 
-        If the number of frames is not known, it is estimated: the number of clips times their
+        If the number of frames is not known, it is taken to be the number of clips times their
         length.
 
         Args:
@@ -175,5 +193,5 @@ class Facts:
 
 
 def stored_frame_mb(dataset: Dataset) -> float:
-    """Size of a prepared frame in MB: one byte per value for video, else four bytes."""
+    """Compute the size of a prepared frame in MB: one byte per value for video, else four."""
     return math.prod(dataset.shape) * (1 if dataset.units == "1" else FLOAT) / MB

@@ -56,17 +56,20 @@ class Work:
         amount: amount of work, in the unit of `rate`.
         reading_mb: size of the stored frames that the job reads, in MB.
         bytes: size of the result in bytes.
-        batch_mb: size of a batch of float32 frames, in MB.
+        batch_mb: size of the data that the job has in memory at once, in MB: usually a batch of
+            float32 frames; in a preparation, at most all raw and prepared data.
         weights_mb: size of the weights of the network, in MB.
         activations_mb: size of the activations for the backward pass, for the clips computed at
             once, in MB.
         is_counted: whether activations were counted on the network, rather than assumed.
-        gpu_gmacs_per_s: speed of the network on a GPU, in 10^9 multiply-adds per second.
+        gpu_gmacs_per_s: speed of the network on a GPU, in 10^9 multiply-adds per second; None if
+            the configuration has none.
         scored_mvalues: number of predicted values that the job scores, times the number of
             conventions, in 10^6.
-        block_mb: size of the float32 frames that are scored together, in MB.
-        trained: number of training clips, times the number of epochs.
-        validated: number of validation clips, times the number of validations.
+        block_mb: size of the float32 frames that are scored together, in MB, if forecasts are
+            scored in the job that makes them; else 0.
+        trained: number of training clips, times the number of epochs; 0 for other jobs.
+        validated: number of validation clips, times the number of validations; 0 for other jobs.
         forecasts: number of forecasts; a forecast over n times the horizon of the training counts n
             times.
         unknown: assumptions for missing facts, in words.
@@ -97,9 +100,9 @@ class Workload:
     Args:
         plan: the plan.
         facts: facts about the datasets and models of the plan.
-        per_gmac: memory of activations in MB per 10^9 multiply-adds of a forecast, for models whose
-            activations were not counted.
-        per_mb: memory of activations in MB per MB of a clip, which is added to this.
+        per_gmac, per_mb: constants from which the memory of a clip's activations is estimated for
+            models whose activations were not counted: ``per_gmac`` x (10^9 multiply-adds of a
+            forecast) + ``per_mb`` x (MB of a clip's float32 frames), in MB.
     """
 
     def __init__(self, plan: Plan, facts: Facts, per_gmac: float, per_mb: float) -> None:
@@ -107,7 +110,7 @@ class Workload:
         self.per_gmac, self.per_mb = per_gmac, per_mb
 
     def of(self, artefact: Artefact) -> Work:
-        """Compute the work of the job that makes an artefact (folder of results)."""
+        """Compute the work of the job that makes an artefact."""
         if artefact.kind.is_light:
             return self._light(artefact)
         work: Work = getattr(self, f"_{artefact.stage}")(artefact)
