@@ -27,11 +27,12 @@ class Subject:
 
     Attributes:
         kind: "software", "suite", "dataset", "model" or "metric".
-        name: name in the configuration; for a metric, the name of a convention.
+        name: name in the configuration; for a metric, that of a convention or of the whole metric.
         title: title of the subject.
         stated: reference in the configuration of the subject; empty if there is none.
-        licence: licence of a dataset.
-        origin: for a dataset, origin of the data behind the results, such as official.
+        licence: licence of a dataset; empty if it is unknown, or for other subjects.
+        origin: for a dataset, its data sources behind the results, such as "official"; empty
+            without results, or for other subjects.
     """
 
     kind: str
@@ -47,17 +48,23 @@ SOFTWARE = Subject("software", "stp", "This software")
 
 @dataclass(frozen=True)
 class Citation:
-    """A subject with its works by BibTeX key."""
+    """A subject, and the works to cite for it.
+
+    Attributes:
+        subject: what is cited: this software, a suite, a dataset, a model or a metric.
+        works: the works that describe it, by BibTeX key; empty if there are none, as for metrics
+            of our own.
+    """
 
     subject: Subject
     works: Mapping[str, Reference]
 
 
 def of_results(database: Path, model: str | None = None) -> list[Citation]:
-    """Citations for the results in a database.
+    """Find what to cite for the results in a database: software, suites, datasets and others.
 
     Args:
-        database: results.duckdb.
+        database: path of results.duckdb.
         model: name of the model whose results are cited; None for all models.
 
     Raises:
@@ -119,7 +126,13 @@ def of_results(database: Path, model: str | None = None) -> list[Citation]:
 
 
 def of_names(names: Sequence[str]) -> list[Citation]:
-    """Citations for suites (benchmarks), datasets, models, metrics and conventions, by name.
+    """Find what to cite for suites, datasets, models, metrics and conventions, by name.
+
+    Args:
+        names: names in config/, such as kth, simvpv2, ssim or crps.fair; stp for this software.
+
+    Returns:
+        a citation for each name, sorted by kind: software, suites, datasets, models, metrics.
 
     Raises:
         StpError: a name is unknown.

@@ -27,14 +27,13 @@ _PATH = r"""(^|[\s'"`(=,:])/(?:[^\s'"`/]+/)+"""
 
 @dataclass(frozen=True)
 class Lineage:
-    """All artefacts (folders that stages wrote) behind a model's scores.
+    """All artefacts behind a model's scores.
 
     Attributes:
         store: folder of the store.
-        receipts: receipts (records of recipe, inputs, code and files) of the artefacts, by path in
-            the store, in the order of the stages.
-        locks: lock files, with the checksums of raw files, by path in the store; None where a lock
-            file is missing.
+        receipts: receipts of the artefacts, by path in the store, in the order of the stages.
+        locks: contents of the lock files of raw files, by path in the store; None where a lock file
+            is missing.
     """
 
     store: Path
@@ -42,11 +41,11 @@ class Lineage:
     locks: Mapping[str, Json | None]
 
     def of_stage(self, stage: str) -> list[Receipt]:
-        """Receipts of the artefacts that one stage made, such as ``train``."""
+        """List the receipts of the artefacts that one stage made, such as ``train``."""
         return [receipt for receipt in self.receipts.values() if receipt.stage == stage]
 
     def folder(self, receipt: Receipt) -> Path:
-        """Folder of an artefact (results of one job) on this machine."""
+        """Folder of an artefact on this machine."""
         return self.store / receipt.path
 
 
@@ -80,7 +79,7 @@ def lineage(database: Path, model: str) -> Lineage:
 
 
 def public_receipt(receipt: Receipt) -> Json:
-    """The public part of an artefact's receipt: without account, machine, job and local paths.
+    """Remove account, machine, job and local paths from an artefact's receipt.
 
     Digests of single functions are left out as well: those of modules identify the code.
     """
@@ -107,7 +106,7 @@ def without_paths(value: object) -> object:
 
 
 def sql_without_paths(column: str) -> str:
-    """SQL expression that removes folders of this machine from the texts of a column.
+    """Write a SQL expression that removes folders of this machine from the texts of a column.
 
     The last part of each path stays.
 
@@ -119,14 +118,19 @@ def sql_without_paths(column: str) -> str:
 
 
 def raw_files(ancestors: Lineage) -> Iterable[RawFileRow]:
-    """Rows of all raw files that lock files list: names, sizes and checksums."""
+    """Yield a row for each raw file that the lock files list: name, size and checksum."""
     for path, lock in ancestors.locks.items():
         if lock and "files" in lock:
             yield from rows_of_lock(path, lock)
 
 
 def environments(ancestors: Lineage) -> list[Json]:
-    """Distinct environments of the artefacts, each with its number of artefacts by stage."""
+    """List the different environments in which artefacts were made.
+
+    Returns:
+        for each environment: ``python``, ``packages``, ``system``, ``processor`` and ``device`` as
+        in receipts, and ``artefacts``, the number of artefacts by stage.
+    """
     alike: dict[str, Json] = {}
     for receipt in ancestors.receipts.values():
         provenance = public_receipt(receipt)["provenance"]
@@ -141,5 +145,5 @@ def environments(ancestors: Lineage) -> list[Json]:
 
 
 def commits(ancestors: Lineage) -> list[str]:
-    """Hashes of the commits that made the artefacts; '' for an unknown commit."""
+    """List the hashes of the commits of stp that made the artefacts; "" for an unknown commit."""
     return sorted({receipt.provenance.commit or "" for receipt in ancestors.receipts.values()})

@@ -23,7 +23,8 @@ def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage |
         leakage: whether to look for shared clips.
 
     Returns:
-        a row of numbers for each split; and the shared clips, None unless ``leakage`` is set.
+        a row of numbers for each split; and numbers of shared clips, None unless ``leakage`` is
+        set.
 
     Raises:
         StpError: prepared data are damaged.
@@ -39,10 +40,10 @@ def _leaks(clip_counts: ClipCounts) -> Leakage:
 
 
 def facts(plan: Plan, name: str) -> dict[str, Any] | None:
-    """Return None: the reader of a dataset of frames counts nothing besides clips.
+    """Return None: readers of datasets of frames count nothing besides clips.
 
-    Modules that describe other datasets have the same function, and return further counts by name,
-    such as numbers of people.
+    Modules that describe datasets of other tasks have the same function. It returns further counts
+    by name, such as numbers of people.
     """
     return None
 
@@ -100,11 +101,11 @@ def size_text(dataset: Dataset) -> str:
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """Write what context and horizon of a dataset count, for its protocol on the page of datasets.
+    """Write the unit of context and horizon as text: frames, with their shape.
 
-    Returns:
-        the words after the two numbers in "Protocol: 10 -> 10 frames of 1 x 64 x 64 (channels,
-        height, width)".
+    An example is "frames of 1 x 64 x 64 (channels, height, width)". The page of datasets shows it
+    after the lengths of context and horizon: "Protocol: 10 -> 10 frames of 1 x 64 x 64 (channels,
+    height, width)".
     """
     return f"frames of {size_text(dataset)} (channels, height, width)"
 

@@ -22,8 +22,8 @@ class Leakage(NamedTuple):
         shared: numbers of shared clips, for each compared pair of splits; empty for datasets
             without clips (tracks, opinions).
         unnamed: names of splits that cannot be compared, since their clips have no known names.
-        reason: sentence on why no splits are compared, or, for tracks, on people who are in both
-            calibration and test; empty if ``shared`` is not.
+        reason: text in place of a comparison of splits: why there is none or, for tracks, how many
+            people are in both calibration and test. Empty if splits are compared.
     """
 
     shared: list[Shared]
@@ -69,14 +69,13 @@ class DatasetDescriber(Protocol):
         """
 
     def size_text(self, dataset: Dataset) -> str:
-        """Write the size of a sample at each time as text, e.g. "1 x 64 x 64"."""
+        """Write the size of a sample at one time as text, e.g. "1 x 64 x 64"."""
 
     def protocol_text(self, dataset: Dataset) -> str:
-        """Write what context and horizon of a dataset count, for its protocol on a page.
+        """Write the unit of context and horizon as text, e.g. "positions of each person".
 
-        Returns:
-            the words after the two numbers in "Protocol: 10 -> 10 frames of 1 x 64 x 64 (channels,
-            height, width)", a line on the page of datasets.
+        The page of datasets shows it after the lengths of context and horizon: "Protocol: 6 -> 10
+        positions of each person".
         """
 
     def section(self, dataset: Dataset) -> Iterator[str]:

@@ -11,13 +11,14 @@ from stp.prepare.output import SPLITS
 
 @dataclass(frozen=True)
 class Shared:
-    """Numbers of clips of one split that depend on clips of an earlier split.
+    """Numbers of clips of one split that depend on clips of a split that a model has seen before.
 
-    A cluster is a set of dependent clips, such as those of one video, trajectory or event.
+    Models see training clips first, then validation clips, then test clips. A cluster is a set of
+    dependent clips, such as those of one video, trajectory or event.
 
     Attributes:
-        split: the later split.
-        against: the earlier split, which a model may have seen.
+        split: name of the split whose clips are counted, such as "test".
+        against: name of the split that a model has seen before, such as "train".
         clips: number of clips in `split`.
         same_cluster: number of clips of `split` whose cluster is also in `against`.
         overlapping: number of clips of `split` that overlap in time with a clip of the same
@@ -39,13 +40,16 @@ class Shared:
 
 
 def compare(index: pd.DataFrame, split: str, against: str) -> Shared:
-    """Compare the clips of two splits, to find frames that both have (leakage).
+    """Count the clips of a split that share a cluster, or frames, with clips of another split.
 
     Args:
         index: table with columns split, start, stride, length and cluster. A clip consists of the
             frames ``start``, ``start + stride``, ..., ``start + (length - 1) * stride``.
-        split: the later split.
-        against: the earlier split.
+        split: name of the split whose clips are counted, such as "test".
+        against: name of the split that a model sees before it, such as "train".
+
+    Returns:
+        numbers of clips and clusters of ``split``, and how many of them are also in ``against``.
     """
     clusters, _ = pd.factorize(index["cluster"])
     last = (index["start"] + (index["length"] - 1) * index["stride"]).to_numpy(np.int64)
@@ -78,10 +82,16 @@ def compare(index: pd.DataFrame, split: str, against: str) -> Shared:
 
 
 def report(index: pd.DataFrame) -> list[Shared]:
-    """Compare every split with the splits that are used before it.
+    """Compare every split with the splits that a model sees before it.
 
     Validation and test clips are compared with training clips, and test clips also with validation
     clips. A subset with separate training clips (``<subset>-train``) is compared with these.
+
+    Args:
+        index: table of all clips, as for `compare`.
+
+    Returns:
+        numbers for each pair of splits, e.g. test against train.
     """
     return [compare(index, *pair) for pair in _pairs(list(dict.fromkeys(index["split"])))]
 

@@ -37,7 +37,8 @@ class Effect:
         variable: name of the variable.
         days: days of the month on which the last context frame is: "1-10", "11-20", "21-31" or
             "all".
-        starts: number of forecasts; those whose previous month is not in the data do not count.
+        starts: number of forecasts; those whose previous month is missing from the data do not
+            count.
         published: error of the forecast that repeats the mean of its own month.
         lagged: error of the forecast that repeats the mean of the month before.
     """
@@ -50,9 +51,11 @@ class Effect:
 
     @property
     def gain(self) -> float | None:
-        """Share (0 to 1) of `lagged` that disappears if the mean of the own month is known.
+        """Relative decrease of the error by knowing the whole month: 1 - published / lagged.
 
-        It is negative if the error grows, and None if `lagged` is 0.
+        `lagged` is the error without the mean of the month in which a forecast starts, `published`
+        the error with this mean. The decrease is at most 1; it is negative if the error grows, and
+        None if `lagged` is 0.
         """
         return 1 - self.published / self.lagged if self.lagged else None
 
@@ -63,9 +66,9 @@ class ShownMonths:
 
     Attributes:
         dataset: name of the dataset.
-        source: origin of the raw files.
+        source: data source: official, sample or synthetic.
         lead_times: number of lead times of a forecast.
-        effects: errors with and without this knowledge, for each variable and part of the month.
+        effects: errors of both forecasts, for each variable and each part of the month.
     """
 
     dataset: str
@@ -105,8 +108,8 @@ def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[s
     Args:
         data: prepared data whose ocean variables are monthly means, repeated on each day.
         name: name of the dataset.
-        source: origin of the raw files.
-        ocean: names of the variables of the ocean.
+        source: data source of the dataset: official, sample or synthetic.
+        ocean: names of all variables of the ocean.
 
     Raises:
         StpError: the data have no channels of the ocean, or not as described; or no forecast starts

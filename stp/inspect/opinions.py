@@ -43,8 +43,8 @@ def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage |
         leakage: whether to say why splits are not compared.
 
     Returns:
-        a row for each family of splits; and, if `leakage` is set, a `Leakage` whose ``reason`` says
-        why splits are not compared, else None.
+        a row of numbers for each family of splits; and, if `leakage` is set, a `Leakage` that has
+        no numbers, but a ``reason`` why splits are not compared; else None.
     """
     dataset = plan.config.datasets[name]
     source = dataset.releases[dataset.release].source
@@ -65,7 +65,8 @@ def lines(plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
     Args:
         plan: plan with the dataset.
         name: name of the dataset.
-        leakage: the reason why splits are not compared, from `describe`.
+        leakage: second result of `describe`. Its ``reason`` says why splits are not compared; it
+            becomes one of the lines.
         width: maximum length of a line, characters.
     """
     counted = facts(plan, name)
@@ -133,8 +134,8 @@ def of_raters(counted: dict[str, Any], printed: Printed) -> list[Number]:
 
     Args:
         counted: what the preparation of the dataset counted: ``raters`` (number), ``rejected``
-            (list of raters) and ``split_half`` (median correlation of the mean opinions of two
-            random halves of the other raters).
+            (list of raters) and ``split_half`` (median correlation between the mean opinions of two
+            random halves of the other raters, -1 to 1).
         printed: numbers in the paper, from `read_printed_numbers`, which are put beside ours.
 
     Returns:
@@ -154,7 +155,7 @@ def of_raters(counted: dict[str, Any], printed: Printed) -> list[Number]:
 
 
 def raters(numbers: list[Number]) -> str:
-    """Write the three numbers from `of_raters` as a sentence, each beside the printed one."""
+    """Write a sentence with the three numbers from `of_raters`, each beside the printed one."""
     every, rejected, halves = numbers
     counts, agreement = "", ""
     if every.published and rejected.published:
@@ -348,7 +349,9 @@ LEGEND = (
 
 
 def tables(rows: list[dict[str, Any]], printed: Printed, width: int) -> Iterator[str]:
-    """Yield lines of tables: videos of each source, opinions of groups, and tests of their means.
+    """Yield lines of three tables: videos of source datasets, opinions of groups, and tests.
+
+    The tests compare the mean opinions of two groups of videos each.
 
     Args:
         rows: a row for each video, from the prepared data, as for `pairs_of` and `of_sources`.
@@ -384,16 +387,15 @@ def tables(rows: list[dict[str, Any]], printed: Printed, width: int) -> Iterator
 
 
 def size_text(dataset: Dataset) -> str:
-    """Write the channels and sizes of the videos as text: "3 channels, of several sizes"."""
+    """Write the size of a frame as text: "3 channels, of several sizes", for all datasets."""
     return "3 channels, of several sizes"
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """Write what context and horizon count, for the protocol on the page of datasets.
+    """Write the unit of context and horizon as text: observed and predicted frames of a video.
 
-    Returns:
-        the words after the two numbers in "Protocol: 4 -> 16 observed and predicted frames of each
-        video, in their own size".
+    The page of datasets shows it after the lengths of context and horizon: "Protocol: 4 -> 16
+    observed and predicted frames of each video, in their own size".
     """
     return "observed and predicted frames of each video, in their own size"
 

@@ -25,8 +25,8 @@ class Clock:
     Attributes:
         every: usual interval between two detections of a person, in the data's unit of time: frames
             or seconds.
-        is_common: whether all detections of a recording are whole multiples of `every` after its
-            first one; if not, they are to be interpolated.
+        is_common: whether in each recording all detections are whole multiples of `every` after
+            the first one, with a tolerance of 5 % of `every`. If not, they are to be interpolated.
         others: number of detections at other times; 0 if `is_common`.
     """
 
@@ -42,7 +42,9 @@ def clock(recordings: Sequence[Rows]) -> Clock:
         recordings: detections (times, people, positions) of each recording.
 
     Returns:
-        the interval; 1 if nobody is detected twice.
+        the interval, in the unit of the times (frames or seconds); and whether all detections are
+        whole multiples of it apart, else how many are not. If nobody is detected twice, the
+        interval is 1, and all keep to it.
     """
     passed = intervals(recordings)
     if not len(passed):

@@ -178,9 +178,13 @@ def describe_shared_people(counted: dict[str, Any]) -> str:
     """Write a sentence about people who are in both calibration and test.
 
     Args:
-        counted: what the preparation of the dataset counted (its receipt has it): numbers of
-            ``people``, of ``people_in_both`` parts, and of ``people_of_test_alone``, whom all
-            protocols but the released one leave out of the calibration.
+        counted: what the preparation of the dataset counted (its receipt has it).
+
+            - ``people``: number of people in the data.
+            - ``people_in_both``: number of people in both parts under the protocol ``atlas-paper``,
+              which does not separate them.
+            - ``people_of_test_alone``: number of people who are present before and after the cut.
+              The other protocols remove them from the calibration, so they are in the test alone.
     """
     in_both, test_only, people = (
         counted[key] for key in ("people_in_both", "people_of_test_alone", "people")
@@ -193,15 +197,15 @@ def describe_shared_people(counted: dict[str, Any]) -> str:
 
 
 def size_text(dataset: Dataset) -> str:
-    """Write the values of a sample at each time as text: "x, y of people"."""
+    """Write the size of a sample at one time as text: "x, y of people", for all datasets."""
     return "x, y of people"
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """Write what context and horizon count, for the protocol on the page of datasets.
+    """Write the unit of context and horizon as text: "positions of each person".
 
-    Returns:
-        the words after the two numbers in "Protocol: 6 -> 10 positions of each person".
+    The page of datasets shows it after the lengths of context and horizon: "Protocol: 6 -> 10
+    positions of each person".
     """
     return "positions of each person"
 

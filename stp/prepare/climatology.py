@@ -25,9 +25,9 @@ class Means(NamedTuple):
         what: description, the attribute ``long_name`` of the array.
         deviation: name of a second array with the population standard deviation of the same frames;
             empty if it is not computed.
-        by_number: whether row n is the n-th day of each year instead of a date, and the array has
-            the attribute `by_number`. The 60th day is 29 February in leap years and 1 March in
-            other years.
+        by_number: False: a row is a calendar day such as 1 March, over all years. True: row n is
+            the n-th day of each year, so row 60 (counted from 1) is 29 February in leap years and 1
+            March in others; the arrays then have the attribute ``by_number``.
     """
 
     name: str
@@ -42,7 +42,9 @@ class Window(NamedTuple):
 
     Attributes:
         name: name of the array with the means.
-        of: climatology to average, which must have a deviation, and dates as rows.
+        of: climatology to average. Its ``deviation`` must be set, because the deviation in a window
+            is computed from it. Its ``by_number`` must be False, because windows are made of
+            calendar days.
         days: length of the window in days, odd. All frames have equal weight, so 29 February has a
             quarter of the weight of other days.
         deviation: name of a second array with the standard deviation of the frames in the window.

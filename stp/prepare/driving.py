@@ -124,7 +124,7 @@ def _cluster(drive: Drive, start: int, fps: float, clusters: str) -> str:
 
 
 def make_pieces(drive: Drive, tasks: Sequence[Any], raw_bytes: Sequence[int]) -> list[Piece]:
-    """Divide a recording into pieces, which fit into memory.
+    """Divide a recording into pieces of up to 500 frames, which fit into memory.
 
     Args:
         drive: the recording.
@@ -132,7 +132,8 @@ def make_pieces(drive: Drive, tasks: Sequence[Any], raw_bytes: Sequence[int]) ->
         raw_bytes: for each frame, the size of its raw data, bytes.
 
     Returns:
-        pieces in the order of the frames; the task of a piece is the list of tasks of its frames.
+        pieces in the order of the frames; the task of a piece is the list of the ``tasks`` of its
+        frames.
     """
     return [
         Piece(
@@ -152,14 +153,16 @@ def write_drives(
     decode: Decode,
     **attrs: Any,
 ) -> Written:
-    """Write ``frames.zarr`` with all recordings, one after the other, and their times.
+    """Write ``frames.zarr`` with all recordings, one after the other, and their times if known.
 
     Args:
         job: job of the stage that prepares data.
         raw: the raw files.
         recordings: for each recording, the recording itself; what the decoder needs to read each of
             its frames, such as the file of the picture; and the raw size of each frame, bytes.
-        decode: function that returns the frames of a piece.
+        decode: function ``decode(raw, tasks)`` that returns the frames of one piece, uint8 (T, C,
+            H, W). A piece is up to 500 consecutive frames of a recording; ``tasks`` is a list of
+            what `recordings` has for each of these T frames.
         attrs: further attributes of the Zarr group.
 
     Raises:
@@ -192,8 +195,14 @@ def check_times(name: str, times: np.ndarray, remedy: str | None = None) -> None
 
 
 def count_gaps(drives: Iterable[Drive], gap_s: float) -> dict[str, int]:
-    """Count steps in time of more than `gap_s` seconds, by recording; recordings without such steps
-    are left out.
+    """Count the long steps in time in each recording.
+
+    Args:
+        drives: the recordings.
+        gap_s: time between two frames, in seconds, above which a step counts as long.
+
+    Returns:
+        number of long steps, by name of the recording, without recordings that have none.
     """
     gaps = {
         d.name: int((np.diff(d.times) > gap_s * 1e6).sum()) for d in drives if d.times is not None
@@ -202,7 +211,12 @@ def count_gaps(drives: Iterable[Drive], gap_s: float) -> dict[str, int]:
 
 
 def write_times(group: zarr.Group, drives: Iterable[Drive]) -> None:
-    """Write the times of all frames, one recording after the other, as coordinate ``time``."""
+    """Write the times of all frames, one recording after the other, as coordinate ``time``.
+
+    Args:
+        group: Zarr group of the frames.
+        drives: recordings in the order of the store, all with times.
+    """
     times = np.concatenate([drive.times for drive in drives if drive.times is not None])
     write_coordinate(
         group,

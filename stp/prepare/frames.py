@@ -34,7 +34,7 @@ CHUNK_BYTES = 1 << 20
 
 
 class Piece(NamedTuple):
-    """Frames that are decoded at once and lie one after the other in the store.
+    """Frames that are decoded at once and lie one after the other in the store, such as a video.
 
     Attributes:
         name: unique, readable name, for errors and the record of finished pieces.
@@ -50,7 +50,9 @@ class Piece(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """The frames of a piece, and what the decoder noted about them.
+    """Decoded frames of a piece, and what the decoder noted about them.
+
+    A piece (`Piece`) has frames that are decoded at once, such as those of a video.
 
     Attributes:
         frames: frames, (T, C, H, W).
@@ -63,8 +65,9 @@ class Decoded(NamedTuple):
 
 
 Decode = Callable[[RawFiles, Any], np.ndarray | Decoded]
-"""``decode(raw, task)`` returns the frames of a piece, (frames, C, H, W), optionally with a note
-(JSON). Must be picklable: a function of a module, or a `functools.partial` of one."""
+"""``decode(raw, task)`` returns the frames of the `Piece` with this ``task``, (frames, C, H, W), or
+these with a note (`Decoded`). Must be picklable: a function of a module, or a `functools.partial`
+of one."""
 
 
 class Stream(NamedTuple):
@@ -90,7 +93,7 @@ class Statistics:
     the training frames alone follow from those of the training pieces.
 
     Attributes:
-        count: number of values per channel, int64 (pieces, C).
+        count: number of values per channel, without missing ones (NaN), int64 (pieces, C).
         sum: sum of the stored values, float64 (pieces, C).
         squares: sum of their squares, float64 (pieces, C).
         low: smallest value, float64 (pieces, C).
@@ -129,13 +132,13 @@ class Statistics:
 
 @dataclass(frozen=True)
 class StoredPiece:
-    """Record of a piece that has been written, a line of ``pieces.jsonl``.
+    """Record of a piece (`Piece`) that has been written, a line of ``pieces.jsonl``.
 
     An interrupted run reads these lines to continue after the finished pieces.
 
     Attributes:
         piece: index of the piece.
-        count: number of values of each channel.
+        count: number of values of each channel, without missing ones.
         sum: sum of the values of each channel.
         squares: sum of the squares of the values of each channel.
         low: smallest value of each channel.
@@ -161,9 +164,12 @@ class Written(NamedTuple):
 
     Attributes:
         group: Zarr group, open for coordinates and further attributes.
-        statistics: statistics of the pieces, in their order.
-        notes: notes of the decoder on the pieces, in the same order.
-        extras: facts for the receipt: numbers of pieces and frames, throughput and memory.
+        statistics: number, sum, sum of squares, minimum and maximum of the stored values, for each
+            piece (frames that are decoded at once, such as those of a video) and channel.
+        notes: what the decoder noted about each piece (`Decoded`), None without a note; pieces in
+            the order of the store.
+        extras: facts for the receipt, by name: numbers of pieces and frames, decoding time, size of
+            the raw data that were read, and peak memory.
     """
 
     group: zarr.Group
@@ -185,6 +191,8 @@ def write_frames(
     may_lack: Sequence[int] = (),
 ) -> Written:
     """Write ``frames.zarr`` with the frames of all pieces, one piece after the other.
+
+    A piece (`Piece`) has frames that are decoded at once, such as those of a video.
 
     Args:
         job: job of the stage; ``prepare_workers`` of its runtime is the number of processes.

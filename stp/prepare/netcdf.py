@@ -33,7 +33,12 @@ NEVER_WRITTEN = 9.969209968386869e36
 
 
 def open_field(path: Path, variable: str, dims: tuple[str, ...]) -> xr.DataArray:
-    """Open a variable of a file without reading its values, with its axes in the order of `dims`.
+    """Open a variable of a file without reading its values.
+
+    Args:
+        path: path of the file.
+        variable: name of the variable.
+        dims: names of all dimensions of the variable, in the order that the result has.
 
     Raises:
         StpError: the file is damaged, or the variable is missing or has other dimensions.
@@ -134,6 +139,10 @@ def _end(file: BinaryIO, of_lengths: str, of_places: str) -> int:
 def load(field: xr.DataArray, path: Path) -> xr.DataArray:
     """Read the values of a variable that was opened lazily.
 
+    Args:
+        field: variable, from `open_field`.
+        path: path of its file, for errors.
+
     Raises:
         StpError: the file is damaged, or values are outside the valid range of the variable.
     """
@@ -145,14 +154,14 @@ def load(field: xr.DataArray, path: Path) -> xr.DataArray:
 
 
 def as_stated(values: np.ndarray, field: xr.DataArray, path: Path) -> np.ndarray:
-    """Replace values by NaN that were never written to the file, and check the valid range.
+    """Replace values that were never written to the file by NaN, and check the valid range.
 
     xarray ignores the default fill values of the NetCDF library and the valid range of a variable.
     The default fill values of integers are kept, since packed files use them as values.
 
     Args:
-        values: values that xarray unpacked.
-        field: the variable.
+        values: values that xarray unpacked, of any shape.
+        field: variable of the values, with its attributes.
         path: path of the file, for errors.
 
     Raises:

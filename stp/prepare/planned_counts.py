@@ -15,19 +15,22 @@ from stp.prepare.output import Clip
 
 
 class Lists(NamedTuple):
-    """Folders of raw files in which a reader finds what it counts clips from.
+    """Finds the small raw files from which a reader counts clips.
 
-    These are small files such as split lists, annotations and catalogues, read before checksums
-    of the raw files are recorded.
+    Such files are split lists, annotations and catalogues. They are read before the checksums of
+    the raw files are recorded in a lock file.
 
     Attributes:
-        roots: raw folders, in order of preference.
+        roots: folders of raw files, in order of preference.
     """
 
     roots: Sequence[Path]
 
     def find(self, name: str) -> Path:
-        """Find a file, given its path below the raw folders, in the first folder that has it.
+        """Find a file in the first folder that has it.
+
+        Args:
+            name: path of the file below the folder of raw files, such as ``kth/00sequences.txt``.
 
         Raises:
             StpError: the file is in none of the folders.
@@ -49,8 +52,8 @@ class Planned:
     Attributes:
         clips: clips that follow from lists or rules. Their ``start`` counts frames as if all frames
             were stored one after the other, so that clips that share frames can be found.
-        numbers: number of clips by split, for splits for which only the number is known.
-        unknown: reason by split, for splits whose number of clips is not known yet.
+        numbers: number of clips by split, for splits of which only the number is known.
+        unknown: reason why the number of clips is not known yet, by split.
     """
 
     clips: Iterable[Clip] = ()

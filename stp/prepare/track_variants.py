@@ -14,12 +14,12 @@ from stp.tracks.tracks import Tracks
 
 @dataclass(frozen=True)
 class Variant:
-    """Counts of a raw file of tracks, which distinguish its incompatible versions.
+    """Counts of a raw file of tracks, by which its incompatible versions are told apart.
 
     Attributes:
-        rows: number of detections.
+        rows: number of detections (rows of the file).
         people: number of people.
-        step: number of frames between two annotations.
+        step: number of frames from one annotation of a person to the next.
     """
 
     rows: int
@@ -32,11 +32,12 @@ class Variant:
 
 @dataclass(frozen=True)
 class CirculatingFile:
-    """A known version of a raw file of which several circulate, with other contents.
+    """One of several versions of a raw file that circulate, with different contents.
 
     Attributes:
-        variant: counts that distinguish the version.
-        sha256: checksums of known copies, hexadecimal.
+        variant: numbers of detections and people, and of frames between annotations, by which the
+            version is recognised.
+        sha256: checksums of known copies of the version, hexadecimal.
     """
 
     variant: Variant
@@ -88,7 +89,7 @@ KNOWN = {
         ("e25798b660634330aa89f8bb259425de720e84d0873902726c1d1f4ccff21d6c",),
     ),
 }
-"""Known versions by title; versions with four columns have another frame rate."""
+"""Known versions by title: name and origin of the file, and what is special about it."""
 
 
 def variant_of(tracks: Tracks) -> Variant:
@@ -105,7 +106,7 @@ def variant_of(tracks: Tracks) -> Variant:
 
 
 def version_title(variant: Variant, sha256: str = "") -> str:
-    """Look up the title of a known version of a raw file, by its checksum or its counts.
+    """Find the title of a known version of a raw file, by its checksum or else its counts.
 
     Args:
         variant: counts of the file, which are compared if no known version has the checksum.

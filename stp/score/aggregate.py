@@ -46,11 +46,13 @@ class Uncertainty(NamedTuple):
     """Uncertainty of the values of one metric, from a bootstrap over clusters.
 
     Arrays have an axis of the S series of the metric (its variables or thresholds), and an axis of
-    the overall value followed by the values at T' lead times.
+    the overall value followed by the values at T' lead times. These are the last of the T lead
+    times of a forecast; T' < T if the first ones have no statistics, as for moving averages.
 
     Attributes:
         undefined: number of single clusters whose removal makes the value undefined, int (S, 1 +
-            T'); an interval needs 0. It is 0 if there are too few clusters for an interval.
+            T'); an interval needs 0. It is not computed, but 0, if clusters are too few for an
+            interval.
         ends: lower and upper ends of 95 % intervals, (2, S, 1 + T'); NaN without an interval.
         clusters: number of clusters, int (1 + T').
     """
@@ -64,10 +66,10 @@ class NonFinite(NamedTuple):
     """Masks of the NaN and infinite statistics of N samples.
 
     Attributes:
-        nan: whether a statistic is NaN, bool (N, K, T'), for each of K statistics at T' lead times;
-            K is 1 if statistics were merged.
+        nan: whether a statistic is NaN, bool (N, K, T'), for each of K statistics at the last T'
+            lead times of a forecast (`leads_with_values`); K is 1 if statistics were merged.
         infinite: whether a statistic is infinite, bool with the same shape.
-        clips: names of the N samples.
+        clips: names of the clips of the N samples.
     """
 
     nan: np.ndarray
@@ -79,8 +81,8 @@ class NonFinite(NamedTuple):
         """Mark the NaN and infinite entries of statistics.
 
         Args:
-            statistics: K statistics of N samples at T' lead times, (N, K, T').
-            clips: names of the N samples.
+            statistics: K statistics of N samples at the last T' lead times, (N, K, T').
+            clips: names of the clips of the N samples.
         """
         return cls(np.isnan(statistics), np.isinf(statistics), clips)
 
@@ -91,7 +93,8 @@ def values(metric: Metric, means: np.ndarray, leads: Leads = slice(None)) -> np.
     Args:
         metric: the metric.
         means: means of its K statistics over samples, at T lead times, (..., K, T).
-        leads: indices of the lead times in the overall value, equally weighted.
+        leads: indices along the last axis of the lead times in the overall value, which have equal
+            weight; all by default.
 
     Returns:
         values, (..., 1 + T); (..., S, 1 + T) if the metric has several series, such as one for each
@@ -118,8 +121,8 @@ def leads_with_values(
         metric: the metric.
         available: lead times that the forecasts have; None for all.
         leads: number T of lead times of a complete forecast.
-        count: number T' <= T of lead times that have statistics; these are the last ones, so that
-            the first T - T' have none.
+        count: number T' <= T of lead times that have statistics. These are the last ones; the first
+            T - T' have none.
 
     Returns:
         indices of the lead times with a value, counted from 0 at the first lead time that has
@@ -148,7 +151,7 @@ def spreads(
     Args:
         metrics: the metrics.
         sums: for each metric, sums of its K statistics over the samples of each of G clusters, at
-            T' lead times, (G, K, T').
+            the last T' lead times of a forecast, (G, K, T').
         counts: number of samples of each cluster, (G,).
         options: number of resamples, and seed.
         leads: number of lead times T; by default the largest T'.
@@ -283,15 +286,17 @@ def rows(
 
     Args:
         metric: the metric.
-        non_finite: non-finite statistics of all samples.
-        means: means of its K statistics over samples, at T' lead times, (K, T').
+        non_finite: masks of the NaN and infinite statistics of all samples.
+        means: means of its K statistics over samples, (K, T'), at the last T' of the T lead times
+            of a complete forecast. For example, a moving average over three months has T' = T - 2.
         spread: uncertainty of the values.
-        leads: number of lead times T; the last statistic belongs to lead time T.
+        leads: number T of lead times of a complete forecast.
         available: lead times and channels that the forecasts have; all by default.
-        in_blocks: whether clusters are blocks of time that are longer than lead times.
+        in_blocks: whether clusters are blocks of time, merged until they are longer than a lead
+            time.
 
     Returns:
-        For each series of the metric (such as one variable), the mean and both ends of its 95 %
+        for each series of the metric (such as one variable), the mean and both ends of its 95 %
         interval, over all lead times (``lead`` is None) and at each lead time.
     """
     over = leads_with_values(metric, available, leads, means.shape[-1])
@@ -326,7 +331,9 @@ def rows(
 
 
 def sd_rows(metric: Metric, samples: np.ndarray, leads: int) -> list[Row]:
-    """Make rows with standard deviations over samples (ddof 0), overall and at each lead time.
+    """Make rows with standard deviations of a metric over samples, overall and at each lead time.
+
+    They are divided by n, not n - 1.
 
     Args:
         metric: the metric.
@@ -352,7 +359,7 @@ def sd_rows(metric: Metric, samples: np.ndarray, leads: int) -> list[Row]:
 def absent(metric: Metric, samples: int) -> list[Row]:
     """Make the rows of a metric that has no values for these data, one for each of its series.
 
-    Their ``value`` is NULL, and ``reason`` is that of the metric.
+    The ``value`` of each row is None, and its ``reason`` is that of the metric.
 
     Args:
         metric: the metric, with a ``reason``.

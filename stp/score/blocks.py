@@ -19,7 +19,7 @@ its length in frames."""
 
 
 class Blocks(NamedTuple):
-    """Clusters as blocks of time.
+    """Clusters that are blocks of time, each with a range of consecutive frames.
 
     Attributes:
         names: names of the G clusters.
@@ -35,13 +35,16 @@ class Blocks(NamedTuple):
 
     @classmethod
     def of(cls, index: pd.DataFrame, where: object) -> "Blocks | None":
-        """Read the blocks from the rows of a split; None if its clusters are not blocks of time.
+        """Read the blocks of time from the table of a split's clips.
 
         Args:
             index: table of the split's clips. Clusters are blocks of time if it has the columns
                 ``cluster_start`` and ``cluster_length``: the first frame of a clip's cluster, and
                 its number of frames.
             where: source of the index, for errors.
+
+        Returns:
+            the blocks; None if the clusters are not blocks of time.
 
         Raises:
             StpError: a cluster has several starts or no length, or the split has several strides.
@@ -70,10 +73,10 @@ class Blocks(NamedTuple):
         Remaining clusters at the end are added to the last block.
 
         Args:
-            lead: lead time in steps, from 1.
+            lead: lead time, counted from 1.
 
         Returns:
-            index of each cluster's merged block, counted in the order of time, int64 (G,).
+            index of the merged block of each cluster, from 0 in the order of time, int64 (G,).
         """
         groups = np.zeros(len(self.start), np.int64)
         number, first = 0, None
@@ -89,11 +92,14 @@ class Blocks(NamedTuple):
 
 
 def sum_by_group(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Sum values (G, ...) over the clusters of each group, to (groups, ...).
+    """Sum values of clusters over the clusters of each group.
 
     Args:
-        values: values of clusters, (G, ...).
-        groups: index of each cluster's group, int64 (G,).
+        values: values of G clusters, (G, ...).
+        groups: index of the group of each cluster, from 0, int64 (G,).
+
+    Returns:
+        sums, (groups, ...), 0 for a group without clusters.
     """
     sums = np.zeros((groups.max(initial=-1) + 1, *values.shape[1:]), values.dtype)
     np.add.at(sums, groups, values)
@@ -101,12 +107,17 @@ def sum_by_group(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
 
 
 def explain_too_few(clusters: int, needed: int, lead: int | None) -> str:
-    """Explain that an interval is missing because there are too few clusters (dependent samples).
+    """Write why an interval is missing: "only 4 clusters (10 needed)".
+
+    Clusters may be blocks of time. Forecasts whose valid times overlap depend on each other, so the
+    interval of a value at a lead time needs blocks that are longer than the lead time. The text is
+    then, for example, "only 4 blocks longer than 30 lead times (10 needed)".
 
     Args:
-        clusters: number of clusters.
+        clusters: number of clusters that there are.
         needed: number of clusters that an interval needs.
-        lead: lead time that blocks have to exceed; None if clusters are not blocks of time.
+        lead: lead time of the value, counted from 1; for the overall value, the last one. None if
+            clusters are not blocks of time.
     """
     what = "clusters" if lead is None else f"blocks longer than {lead} lead times"
     return f"only {clusters} {what} ({needed} needed)"

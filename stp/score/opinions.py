@@ -32,9 +32,9 @@ FACTS = ("dataset", "tags", "family", "generator", "strength", "height", "width"
 
 
 def run(job: Job) -> Extras:
-    """Write scores of predicted opinions, and the opinions of each video in ``quality.parquet``.
+    """Write scores of predicted opinions, and the opinions of each video.
 
-    The scores are ``scores.parquet`` and ``sample_scores.parquet``. Sums over clusters are not
+    The scores are in ``scores.parquet`` and ``sample_scores.parquet``. Sums over clusters are not
     written, because the values are not means. ``quality.parquet`` has a row for each test video of
     each split: predicted and observed opinion, facts about the video, and the model, dataset and
     setting of the scores.
@@ -43,7 +43,8 @@ def run(job: Job) -> Extras:
         job: the recipe is a `ScoreOptions`; inputs are ``data`` and ``predictions``.
 
     Returns:
-        Number of splits, and the median of each convention.
+        ``samples``, the number of splits; and ``values``, the median of each convention over splits
+        by name of the convention, None where it is missing.
 
     Raises:
         StpError: the recipe is wrong, a convention is unknown, or an input is damaged.
@@ -104,12 +105,12 @@ def interval(
     Args:
         metric: the metric, which has a value in each split.
         pairs: observed and predicted opinions of the N test videos of each split, (N,) each.
-        drawn: counts of these videos in B resamples, an array (B, N) for each split.
+        drawn: for each split, how often each of these videos is drawn in B resamples, (B, N).
         videos: number of different test videos of all splits.
 
     Returns:
-        rows of both ends; with a reason instead of a value if there are too few videos, or no
-        resample has a value.
+        rows of both ends; with a reason instead of a value if there are too few videos, or the
+        metric is undefined in all resamples of all splits.
     """
     weighted = metric.weighted
     if videos < FEWEST_CLUSTERS:
@@ -135,23 +136,27 @@ def interval(
 def magnitude_ends(values: np.ndarray, resampled: np.ndarray) -> np.ndarray:
     """Compute the 95 % interval of the median, over splits, of absolute correlations.
 
-    The absolute value has a kink at 0, where the bootstrap is invalid (Fang and Santos 2019, Review
-    of Economic Studies 86, 377-412): errors of either sign increase a small absolute value.
-    The steps follow Fang and Santos (directional derivatives):
+    The steps follow Fang and Santos (2019, Review of Economic Studies 86, 377-412). Let r(s) be the
+    correlation in split s, and r(s, b) that of resample b of its test videos.
 
-    1. Each split's sign is fixed: that of its correlation with all videos, without resampling.
-    2. The ends are percentiles of the medians of resamples with these signs, folded at 0.
-    3. If 0 cannot be excluded, the lower end is 0. This is so if the median absolute correlation is
-       at most the 95 % quantile of the medians of absolute errors, |resample - value|.
+    1. The median of resample b is m(b) = median over s of sign(r(s)) * r(s, b), so that the sign of
+       each split stays that of r(s).
+    2. Let q(2.5 %) and q(97.5 %) be quantiles of m(b) over resamples. The lower end is max(0,
+       q(2.5 %)), the upper end max(q(97.5 %), -q(2.5 %)).
+    3. Let e(b) = median over s of |r(s, b) - r(s)|. If median over s of |r(s)| is at most the 95 %
+       quantile of e(b) over resamples, 0 cannot be excluded: the lower end is 0.
 
     Args:
-        values: signed correlations of S splits, (S,).
-        resampled: signed correlations in B resamples, (S, B); NaN where a test has no value, but
-            never in all splits of a resample.
+        values: signed correlations r(s) of S splits, (S,).
+        resampled: signed correlations r(s, b) in B resamples, (S, B). NaN where the drawn test
+            videos of a split have equal predictions or equal opinions, or none is drawn. Medians
+            are then over the other splits; each resample has a number in at least one split.
 
     Returns:
-        Lower and upper end, from 0 to 1, float64 (2,).
+        lower and upper end, from 0 to 1, float64 (2,).
     """
+    # Errors of either sign increase a small absolute value: at its kink at 0, the plain bootstrap
+    # is invalid, and directional derivatives take its place.
     # Percentiles of resampled absolute values would be too high near 0, could exclude the value,
     # and never include 0. The median of signed correlations is unsuitable, too: a measure that is
     # unrelated to opinions may get either sign in training, and a median over both is near 0. For

@@ -29,15 +29,27 @@ def run(job: Job) -> Extras:
     """Score forecasts that were made elsewhere, and store the forecasts of some samples.
 
     Scores are written to ``scores.parquet``, ``sample_scores.parquet`` and
-    ``cluster_sums.parquet`` (`stp.score.run`), forecasts to ``predictions.zarr``. ``note.json`` is
-    a warning about forecasts that are suspiciously close to the truth, and about equal members.
+    ``cluster_sums.parquet`` (`stp.score.run`), forecasts to ``predictions.zarr``. Warnings are
+    written to ``note.json``: that forecasts are suspiciously close to the truth, and what the
+    source notes, such as equal ensemble members.
 
     Args:
-        job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of forecasts with ``source``,
-            and optionally ``keep``, the number of samples whose forecasts are stored, or the names
-            of their clips (default 0). Inputs are ``data`` and, for forecasts of an archive, its
-            lock file ``archive``. Runtime: ``raw_roots`` of the archive, ``block_samples``,
-            ``block_leads``, ``checkpoint_every_s``.
+        job: the recipe has the keys of `ScoreOptions` and two more:
+
+            - ``rollout``: the recipe of the forecasts. Its ``source`` is the name of a module of
+              stp.predict.sources, which reads the forecasts.
+            - ``keep``: number of samples whose forecasts are stored, or names of their clips; 0 by
+              default.
+
+            Inputs are ``data`` and, if the forecasts are in an archive (raw files of a model),
+            ``archive``, the lock file of the archive. The runtime then has ``raw_roots``, the
+            folders that are searched for the files of the archive. It may also set:
+
+            - ``block_samples``: number of forecasts that are scored together; by default, 16 MiB of
+              forecasts.
+            - ``block_leads``: number of lead times that are scored together; by default, all that
+              fit into 16 MiB.
+            - ``checkpoint_every_s``: seconds between saved states, 60 by default.
 
     Returns:
         numbers of samples, members, clusters and lead times, the overall value of each convention,
@@ -70,10 +82,11 @@ def run(job: Job) -> Extras:
 
 
 def select_stored(rows: np.ndarray, clips: np.ndarray) -> np.ndarray:
-    """Choose the forecasts to store: for each wanted clip its own or, if it has none, that of the
-    next clip.
+    """Choose the forecasts to store for some wanted clips.
 
-    Models that lack different starts then store the same clips as far as possible.
+    It is the forecast of each wanted clip. If there is none, the forecast of the next clip that has
+    one takes its place, or the last one. Models that lack different starts then store the same
+    clips as far as possible.
 
     Args:
         rows: indices of the clips with forecasts, in any order.
@@ -122,8 +135,8 @@ class ReadSamples(FrameSamples):
     def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
         """Read forecasts and observations of samples start..stop-1 (see `Samples.read`).
 
-        For forecasts of unknown origin, this also computes how closely they agree with the truth,
-        and saves the result to the state folder, so that it survives a crash.
+        For forecasts of unknown origin, it also computes how closely they agree with the truth, and
+        saves the result to the state folder, so that it survives a crash.
         """
         forecasts, observed = super().read(start, stop, leads)
         if self._source.is_unknown:
@@ -139,13 +152,17 @@ class ReadSamples(FrameSamples):
         return forecasts, observed
 
     def note(self) -> str:
-        """Warning about forecasts suspiciously close to the truth; empty if there are none."""
+        """Write a warning if forecasts are suspiciously close to the truth, else an empty text."""
         agreement = Agreement()
         agreement.count(0, self._levels)
         return agreement.note([str(clip) for clip in self.index["clip"]])
 
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
         """Read forecasts of samples start..stop-1, for the channels that the forecasts have.
+
+        Args:
+            start, stop: range of samples.
+            leads: range of the available lead times to read; all by default.
 
         Returns:
             forecasts of M members at t lead times, float32 (n, M, t, C_available, H, W).
@@ -154,7 +171,7 @@ class ReadSamples(FrameSamples):
         return np.stack([self._source.read(int(row), steps) for row in self.rows[start:stop]])
 
     def store(self, out: Path, recipe: Recipe, kept: np.ndarray) -> None:
-        """Read some of the forecasts again, and write them as ``predictions.zarr``.
+        """Read some of the forecasts again, and write them to ``predictions.zarr``.
 
         Args:
             out: folder to write to.

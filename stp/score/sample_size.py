@@ -29,13 +29,14 @@ FEWEST = 20
 
 
 class AtSize(NamedTuple):
-    """Distances between random sets of N samples.
+    """Distances between random sets of N samples each, such as subsets of two given sets.
 
     Attributes:
-        n: number N of samples in each of the two sets.
+        n: number N of samples in each of the two sets whose distance is computed.
         mean: mean distance over tries.
-        standard_error: standard error of the mean over tries; NaN for a single try.
-        deviation: standard deviation of the distance over tries.
+        standard_error: standard error of ``mean``, from the deviation over tries; NaN for a single
+            try.
+        deviation: standard deviation of the distance over tries; NaN for a single try.
         tries: number of drawn pairs of sets.
     """
 
@@ -137,7 +138,7 @@ def distances_between(
 
 
 def why_no_line(count: int, dimensions: int) -> str:
-    """Reason that a distance cannot be extrapolated to infinitely many samples; empty if it can.
+    """Write why a distance cannot be extrapolated to infinitely many samples; empty if it can.
 
     With fewer samples than features, covariances are singular and values do not lie on a line.
 
@@ -205,10 +206,12 @@ class Resolution(NamedTuple):
 
     @property
     def is_hidden(self) -> bool:
-        """Whether chance alone could explain the difference between the sets.
+        """Whether the two sets are no more different than random halves of the first set.
 
-        This is so if the mean of `other` exceeds that of `same` by at most two standard deviations
-        of `same`.
+        The mean distance between a half of the first set and a half of the second is compared with
+        that between two halves of the first set. This is so if the former exceeds the latter by at
+        most two standard deviations of the latter over tries. The number of samples then hides a
+        difference between the sets, if there is one.
         """
         return self.other.mean <= self.same.mean + 2 * self.same.deviation
 

@@ -46,15 +46,15 @@ SAMPLES = pa.schema(
 """``sample_scores.parquet``: these columns and, per convention, a list over lead times. There is a
 row per sample and variable: first the rows of all channels together (``variable`` is NULL, or the
 name of the only channel), then those of each variable, whose name includes its level. A convention
-is NULL in the rows of variables for which it has no values, so the number of columns depends
-neither on the number of variables nor on that of lead times. A convention with several numbers per
-sample, such as hits and misses at each threshold, has a column ``<convention>.<component>`` for
-each.
+is NULL in the rows of variables for which it has no values, so that the number of columns does not
+depend on the numbers of variables and lead times. A convention with several numbers per sample,
+such as hits and misses at each threshold, has a column ``<convention>.<component>`` for each.
 """
 
 BySample = Mapping[str | None, np.ndarray]
-"""Values of the samples by variable (for all variables together None, or the name of the only
-variable), float64 (N, T') each; masked values are written as NULL."""
+"""Values of N samples by variable (for all variables together None, or the name of the only
+variable), float64 (N, T') each, at the last T' lead times of a forecast. A row of the file has the
+T' values of a sample as a list; masked values are NULL."""
 
 CLUSTERS = pa.schema(
     [
@@ -70,11 +70,11 @@ CLUSTERS = pa.schema(
     ]
 )
 """``cluster_sums.parquet``: sums over the samples of a cluster, as a flat list of K components,
-each with T' lead times; NULL where the forecasts lack a lead time or variable. Sums of the same
-cluster may be added; ``finish(sum / n)`` gives every value. Clusters that are blocks of time (see
-`stp.score.blocks`), including those without samples, have their first frame, their length and the
-frames per lead time. ``lacks`` says which variables are missing from a convention that pools
-variables.
+each with the last T' lead times; NULL where the forecasts lack a lead time or variable. Sums of the
+same cluster may be added; ``finish(sum / n)`` gives every value. Clusters that are blocks of time
+(see `stp.score.blocks`), including those without samples, have their first frame, their length and
+the number of frames between lead times. ``lacks`` says which variables are missing from a
+convention that pools variables.
 """
 
 
@@ -121,9 +121,11 @@ def write_samples(
             (written as NULL) or, if the data have only one variable, its name.
         clips: name of the clip of each of the N samples.
         clusters: name of the cluster of each of the N samples.
-        columns: values of the samples in each column, by the name of the column. They are by
-            variable (``variable`` for all variables together), float64 (N, T') each; masked values
-            are written as NULL.
+        columns: values of each column, by the name of the column: for each variable (``variable``
+            for all variables together), float64 (N, T'). The T' values of a sample, at the last T'
+            lead times, become one list in one row. T' depends on the convention: it is smaller than
+            the number of lead times if the first ones have no value. Masked values are written as
+            NULL.
     """
     n = len(clips)
     named = dict.fromkeys(name for column in columns.values() for name in column)
@@ -161,8 +163,8 @@ def read_samples(
         variable: name of the variable; None for all channels together.
 
     Returns:
-        names of the clips, in the order of the samples, and the values over lead times of each;
-        None if the file has no such values.
+        names of the clips, in the order of the samples; and for each sample, its values as a list
+            over lead times, or None without values. None if the file has no such values.
 
     Raises:
         ArtefactError: the file is missing or damaged.
@@ -197,8 +199,9 @@ def write_clusters(
         path: the file.
         names: names of the G clusters.
         counts: number of samples of each cluster, (G,).
-        sums: sums of the K statistics of each convention at T' lead times, by its name, float64 (G,
-            K, T').
+        sums: sums of the K statistics of each convention over the samples of each cluster, by name
+            of the convention, float64 (G, K, T'). T' is the number of lead times with statistics,
+            which are the last ones.
         blocks: the clusters as blocks of time, if they are such blocks.
         defined: by convention, whether its sums are defined, bool (K, T'); undefined sums are
             written as NULL. By default, all are defined.

@@ -17,11 +17,12 @@ KEPT_BYTES = 1 << 26
 
 
 class TargetCache:
-    """Cache of what metrics compare instead of observed frames, such as their spectra.
+    """Cache of transformed observed frames (such as spectra), so that each is computed once.
 
-    `of` returns transformed frames, and transforms only those that are not in the cache. A frame is
-    found again by the function that transformed it and its index in the data, so that samples share
-    the frames that they have in common. The oldest entries are dropped above 64 MiB.
+    Samples overlap, so many of them need the same observed frame ("target"). `of` returns
+    transformed frames, and transforms only those that are not in the cache. A frame is found again
+    by the function that transformed it and its index in the data. The oldest entries are dropped
+    above 64 MiB.
 
     Args:
         frames: index in the data of the observed frame of each of N samples at T lead times, int64
@@ -36,7 +37,7 @@ class TargetCache:
     def of(
         self, transform: Transform, observed: np.ndarray, samples: np.ndarray, leads: np.ndarray
     ) -> np.ndarray:
-        """Transform observed frames, or get transformed frames from the cache.
+        """Transform observed frames, or take the transformed frames from the cache.
 
         Args:
             transform: function that transforms each frame by itself.

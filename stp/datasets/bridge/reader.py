@@ -68,8 +68,8 @@ class BridgeOptions:
 
     Attributes:
         layout: raw (pictures and PredBench's lists) or rlds (TFRecord files).
-        episodes: for rlds, numbers of episodes for validation and test; all others are for
-            training.
+        episodes: numbers of episodes for validation and test, {val: 5, test: 5} by default; all
+            others are for training. Not used for the layout raw, in which lists name the clips.
     """
 
     layout: Literal["raw", "rlds"] = "raw"
@@ -164,7 +164,10 @@ def read_lists(raw: RawFiles | Lists) -> dict[str, dict[str, int]]:
 
 
 def views(lists: dict[str, dict[str, int]], span: int) -> list[View]:
-    """List all views that are long enough for a clip: those whose frames are stored.
+    """List all views that are long enough for a clip; only such views are stored.
+
+    A view is the video of a trajectory from one camera. The store has the frames of one view after
+    the other, in the order of this list.
 
     Args:
         lists: number of frames by view, for each split or subset, from `read_lists`.
@@ -184,8 +187,8 @@ def views(lists: dict[str, dict[str, int]], span: int) -> list[View]:
 def make_clips(lists: dict[str, dict[str, int]], span: int) -> list[Clip]:
     """Make one clip of each listed view that is long enough.
 
-    A view is the video of a trajectory from one camera. The store has the frames of one view after
-    the other, in the order of the function `views`; so the lists also tell where a clip begins.
+    The store has the frames of one view after the other, in the order of `views`. So the lists also
+    tell where a clip begins.
 
     Args:
         lists: number of frames by view, for each split or subset, from `read_lists`.
@@ -214,7 +217,7 @@ def make_clips(lists: dict[str, dict[str, int]], span: int) -> list[Clip]:
 
 
 class Source(NamedTuple):
-    """Location of a picture, which is a raw file of its own or in a zip archive.
+    """Location of a picture: a raw file of its own, or an entry of a zip archive.
 
     Attributes:
         file: name of the raw file: the picture or the archive.
@@ -307,8 +310,8 @@ class Episode(NamedTuple):
             "berkeley/toysink2_bww/put_carrot_on_plate/.../3".
         file: the TFRecord file.
         record: location of the record in the file.
-        frames: number of steps.
-        cameras: indices of the cameras that have pictures.
+        frames: number of time steps, with one picture of each camera.
+        cameras: indices of the cameras with pictures that are not black, 0..3.
     """
 
     name: str

@@ -65,12 +65,12 @@ Years = Annotated[list[Annotated[int, Field(ge=1678, le=2261)]], Field(min_lengt
 @with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True)
 class Starts:
-    """Rule for the starts of a test subset, which may be limited to days of the month or to months.
+    """Rule for the starts of a test subset: years and, optionally, days of the month or months.
 
     Attributes:
         years: first and last year.
-        days: days of the month; null for all days.
-        months: months, from 1; null for all months.
+        days: days of the month, e.g. [1, 15]; null for all days.
+        months: months, from 1, e.g. [12, 1, 2]; null for all months.
     """
 
     years: Years
@@ -83,8 +83,10 @@ class ChaosbenchOptions:
     """Options of the reader of ChaosBench; defaults are those of the paper and its released code.
 
     Attributes:
-        store: pattern of the folder of a store of WeatherBench 2 (`stp.datasets.chaosbench.levels`)
-            from which variables on levels are read; null to read them from the stream.
+        store: pattern of the folder of a Zarr store of WeatherBench 2, such as
+            ``chaosbench/weatherbench2/*.zarr``, from which variables on levels are read; see
+            `stp.datasets.chaosbench.levels`. By default (null), they are read from the release of
+            ChaosBench: the tar stream in the files ``chaosbench/era5/era5_chunks.tar.gz.*``.
         variables: variables with their pressure levels in hPa, in the order of the channels; see
             `stp.core.options.levels_by_name`.
         years: first and last year of each split.
@@ -97,14 +99,16 @@ class ChaosbenchOptions:
             heights are always geopotential over 9.80665 m s-2.
         land: variables of ERA5-Land, which follow the channels on levels.
         ocean: variables of ORAS5, which follow the channels of land.
-        ocean_month: monthly mean that a day gets: "published", of its own month, which is mostly in
-            the future on the 1st; or "lagged", of the previous month. The very first month, which
-            has no previous one, gets its own mean.
-        window_days: odd number of days around each calendar day over which a further climatology of
-            training years, `windowed`, is averaged; null without this climatology.
-        published_climatology: first and last year of a further climatology, `published`, as in the
-            released code: [1994, 2023], which includes test years, by the number of the day in its
-            year instead of the date; null without this climatology.
+        ocean_month: which monthly mean of the ocean a day gets. "published": that of its own month,
+            as in the release; on the 1st, it is mostly about the future. "lagged": that of the
+            previous month, which was known in time; only days of the very first month get that of
+            their own.
+        window_days: number of days, odd, around each calendar day over which a further climatology
+            of training years, `windowed`, is averaged; null without this climatology.
+        published_climatology: first and last year of a further climatology, `published`; null
+            without this climatology. The released code takes [1994, 2023], which includes test
+            years. As there, the n-th days of all years are averaged instead of equal dates: the
+            60th day is 29 February in leap years, and 1 March in others.
         normalisation: "train": mean and standard deviation of each channel over training years; or
             "published": over all days, including test years and the zeros over sea or land.
     """
@@ -166,12 +170,12 @@ class ChaosbenchOptions:
 
     @property
     def channels(self) -> list[str]:
-        """Names of the channels: "z_10", ..., "t2m", ..., "sosstsst", ..."""
+        """Names of all channels, in order: levels ("z_10"), land ("t2m"), ocean ("sosstsst")."""
         return [*self.on_levels, *self.surface]
 
     @property
     def on_levels(self) -> list[str]:
-        """Names of the channels with a level: "z_10", ..."""
+        """Names of the channels on pressure levels, such as "z_10" for z at 10 hPa."""
         return [f"{name}_{level}" for name, levels in self.levels.items() for level in levels]
 
     @property

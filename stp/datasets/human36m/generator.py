@@ -45,12 +45,12 @@ class Human36mOptions:
         actors: numbers of the actors; officially 1, 5, 6, 7, 8, 9 and 11.
         performances: names of performances: scenario, with a number for the second one; officially
             about 30 per actor.
-        cameras: number of cameras, the first ones of the four.
+        cameras: number of cameras, 1 to 4; they are the first ones of `CAMERAS`.
         frames: number of frames of a video; every fifth frame is a picture.
         size: height and width of all pictures; null for the official sizes.
         every: number of frames from the start of one clip to the next.
-        shares: shares of the clips for validation and for the test; the defaults are the official
-            ones.
+        shares: shares of the clips for validation and for the test, each from 0 to 1; the others
+            are for training. The defaults are the official shares.
         packed: whether pictures are packed in ``human36m/S<actor>.tar``.
         seed: seed of all random numbers; a video does not depend on which others are generated.
     """
@@ -150,7 +150,22 @@ def _write_lists(folder: Path, videos: list[str], chosen: Human36mOptions) -> No
 def film(
     chosen: Human36mOptions, actor: int, performance: str, camera: str, size: tuple[int, int]
 ) -> Iterator[tuple[int, Image.Image]]:
-    """Yield every fifth frame of a video: its number, from 1, and its picture."""
+    """Yield every fifth frame of a synthetic video: its number, and its picture.
+
+    All cameras film the same motion of an actor in a performance.
+
+    Args:
+        chosen: options of the generator, with the number of frames and the seed.
+        actor: number of the actor, such as 5; it determines height and colours of the figure.
+        performance: name of the performance, such as "Walking" or "Greeting_1". Its beginning
+            determines whether the figure walks (Walk...), sits (Sitting, Eating, Phoning, Smoking)
+            or stands (all others).
+        camera: identifier of the camera, a key of `CAMERAS`, such as "54138969".
+        size: height and width of the pictures, pixels.
+
+    Yields:
+        number of the frame (1, 6, 11, ...), and its RGB picture.
+    """
     # The same motion for all cameras.
     rng = np.random.default_rng([chosen.seed, actor, zlib.crc32(performance.encode())])
     motion = _Motion(performance, rng, np.random.default_rng([chosen.seed, actor]))

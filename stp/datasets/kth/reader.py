@@ -80,7 +80,7 @@ class KthOptions:
                 require(whole(stride, 1), f"strides {split}", stride, "a whole number >= 1")
 
     def stride(self, action: str, split: str) -> int:
-        """Number of frames between the starts of windows."""
+        """Number of frames between the starts of windows of an action in a split."""
         return next(g[split] for g in self.strides if action in g["actions"])
 
 
@@ -100,10 +100,20 @@ class Part(NamedTuple):
 
 
 def read_sequences(text: str, name: str = SEQUENCES) -> dict[str, list[tuple[int, int]]]:
-    """Read the annotated sequences of every video: (first, last) frame, from 1, inclusive.
+    """Read from the annotation of KTH which frames of every video show the action.
 
-    Videos that are marked as missing have no sequences. One range of the original file ends before
-    it starts (person17_walking_d4, 445-56); it is kept, but contains no frames.
+    One range of the original file ends before it starts (person17_walking_d4, 445-56); it is kept,
+    but contains no frames.
+
+    Args:
+        text: content of ``00sequences.txt``, with lines such as "person01_walking_d1 frames 1-75,
+            152-225".
+        name: name of the file, for the error.
+
+    Returns:
+        sequences (ranges of frames) by name of the video, such as "person01_walking_d1": first and
+        last frame of each sequence, from 1, inclusive. A video that the file marks as missing has
+        an empty list.
 
     Raises:
         StpError: the text contains no annotations.
@@ -125,12 +135,16 @@ def read_sequences(text: str, name: str = SEQUENCES) -> dict[str, list[tuple[int
 def assign_splits(
     sequences: Mapping[str, list[tuple[int, int]]], splits: Mapping[str, Any]
 ) -> list[Part]:
-    """Assign the annotated frames of videos to splits, in alphabetical order of the videos.
+    """Assign the annotated frames of videos to splits.
 
     Args:
         sequences: first and last frame of the annotated sequences of each video, from
             `read_sequences`.
         splits: which persons or sequences each split has, see `KthOptions`.
+
+    Returns:
+        the annotated frames of each video in each split, in alphabetical order of the videos;
+        without frames, a video has no part.
     """
     parts = []
     for video in sorted(sequences):

@@ -31,7 +31,9 @@ def tables_of(suite: Suite) -> dict[str, FactSource]:
 
 
 def modules(plan: Plan, table: str) -> list[str]:
-    """List modules that a table of facts depends on; if one is edited, it is made again.
+    """List the modules that a table of facts depends on.
+
+    If one of them is edited, the table is made again.
 
     Args:
         plan: plan of the suite.
@@ -52,7 +54,7 @@ def modules(plan: Plan, table: str) -> list[str]:
 
 
 def read(plan: Plan, table: str) -> Facts:
-    """Make a table of facts, which compares what a paper prints about its benchmark with ours.
+    """Make a table that compares what a paper prints about its benchmark with ours.
 
     Printed facts are read from a file of the suite. Our facts, such as sizes of datasets, are
     determined by the module that the declaration of the table names.
@@ -60,6 +62,9 @@ def read(plan: Plan, table: str) -> Facts:
     Args:
         plan: plan of the suite.
         table: name of the table, one of `tables_of`, such as ``training_protocol``.
+
+    Returns:
+        the table.
 
     Raises:
         StpError: the suite does not have the table, or one of its inputs is missing or damaged.
@@ -78,7 +83,11 @@ def read(plan: Plan, table: str) -> Facts:
 
 
 def write(plan: Plan, out: Path) -> Facts:
-    """Make a table of facts, and write it as a CSV file and as pages.
+    """Make a table that compares what a paper prints about its benchmark with ours, and write it.
+
+    An example is the table ``training_protocol`` of PredBench. It has a row for each model, dataset
+    and setting of the training, such as the batch size: the setting in config/ beside the printed
+    one. The table is written as a CSV file and as pages.
 
     Args:
         plan: plan of the suite.

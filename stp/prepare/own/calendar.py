@@ -27,10 +27,10 @@ class Clock:
     """Times of the frames of a field.
 
     Attributes:
-        names: times as ISO dates.
-        seconds: seconds since 1970-01-01, int64.
-        months: months since the year 0, int64.
-        calendar: name of the calendar in the CF conventions.
+        names: time of each frame as an ISO date, such as "2020-01-31T06:00:00".
+        seconds: seconds of each frame since 1970-01-01, int64 (frames,).
+        months: months of each frame since January of the year 0, int64 (frames,).
+        calendar: name of the calendar in the CF conventions, such as "noleap".
     """
 
     names: list[str]
@@ -66,15 +66,13 @@ class Clock:
 
     @property
     def step(self) -> int:
-        """The smallest step, in months for monthly times, otherwise in seconds; 0 for a single
-        time.
-        """
+        """Smallest step between frames: months for monthly times, else seconds; 0 for one frame."""
         values = self.months if self.is_monthly else self.seconds
         return int(np.diff(values).min()) if len(values) > 1 else 0
 
     @property
     def step_name(self) -> str | None:
-        """The step as text, such as 6h; None for a single time."""
+        """The step as text, such as "6h" or "1mon"; None for a single time."""
         if not self.step:
             return None
         if self.is_monthly:
@@ -83,11 +81,11 @@ class Clock:
         return f"{self.step // size}{unit}"
 
     def gaps(self, where: str, gaps: str) -> list[int]:
-        """Indices of the frames before which times are missing.
+        """List the indices of the frames before which times are missing.
 
         Args:
             where: names of the files, for errors.
-            gaps: "error" to refuse gaps, or "cut" to allow them.
+            gaps: "error" to refuse missing times, or "cut" to allow them.
 
         Raises:
             StpError: times go backwards or repeat, or have gaps that are not allowed.
@@ -111,17 +109,17 @@ class Clock:
         return cuts
 
     def phases(self, cycle: str | None, frame_step: int) -> int:
-        """Number of phases of a cycle: how often the step between frames of a window fits into it.
+        """Count the phases of a cycle: how often the step between frames of a window fits into it.
 
         For example, 12 for monthly frames in a year, and 4 for frames every 6 hours in a day.
 
         Args:
-            cycle: "year" for monthly times, "day", "day_of_year" (a year in steps that divide a
-                day), or None.
+            cycle: "year" for a year of monthly times, "day" for a day, "day_of_year" for a year in
+                steps that divide a day; None for no cycle.
             frame_step: number of stored frames from one frame of a window to the next.
 
         Returns:
-            the number; 1 without a cycle.
+            number of phases; 1 without a cycle.
 
         Raises:
             StpError: the step does not divide the cycle.
@@ -136,14 +134,20 @@ class Clock:
         return whole // step * (self.days_of_a_year if cycle == "day_of_year" else 1)
 
     def phase(self, frame: int, cycle: str | None, frame_step: int) -> int:
-        """Phase of a frame: the number of its step in the cycle, from 0, such as the month.
+        """Find the phase of a frame: the number of its step in the cycle, from 0.
 
-        29 February has the phase of 28 February.
+        In a cycle of a year, 29 February has the phase of 28 February.
 
         Args:
             frame: index of the frame.
-            cycle: name of the cycle: "year", "day" or "day_of_year".
+            cycle: the cycle. "year": monthly times, in which the phase is the month; "day": the
+                phase is the time of day; "day_of_year": the phase is the day of the year and the
+                time of day. None is not asked for: data without a cycle have no phases.
             frame_step: number of stored frames from one frame of a window to the next.
+
+        Returns:
+            number from 0, below `phases`. With frames every 6 hours, 06 UTC on 2 January is 1 in
+            "day", and 5 in "day_of_year".
         """
         step = self.step * frame_step
         if cycle == "year":
@@ -159,12 +163,16 @@ class Clock:
 
     @property
     def days_of_a_year(self) -> int:
-        """Days of a year of the calendar, without leap days."""
+        """Number of days in a year of the calendar, without leap days."""
         return 360 if self.calendar == "360_day" else sum(DAYS)
 
 
 def read_times(time: xr.DataArray, path: Path) -> Clock:
     """Read the times of the frames of a file.
+
+    Args:
+        time: coordinate of the times, decoded by xarray.
+        path: path of the file, for errors.
 
     Raises:
         StpError: the times are not dates.

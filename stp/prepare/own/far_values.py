@@ -25,7 +25,7 @@ STATED = ("valid_range", "valid_min", "valid_max")
 
 
 def marks_of(missing: object) -> np.ndarray:
-    """The codes for missing values in an option ``missing``, as an array.
+    """List the codes for missing values in an option ``missing``, as an array.
 
     Args:
         missing: a number, a list of numbers, or None for no codes.
@@ -55,12 +55,16 @@ def far_value(
 ) -> tuple[float, float, float] | None:
     """Find a code for missing values that nobody declared: a single value far from all others.
 
-    Only the smallest and the largest of all values can be the code. The others are the remaining
-    values, without common codes (`MARKS`) and without the fill. A common code, such as -9999, is
-    far from the others if its distance to the nearest of them exceeds their range, or if it is
-    negative and none of them is. Another whole number, of 100 or more in size, is far if its
-    distance to the nearest exceeds 10 times their range, its size exceeds 10 times theirs, and not
-    all of them are whole numbers.
+    Only the smallest and the largest of all values can be the code. The remaining values, without
+    common codes (`MARKS`) and without ``fill``, are called others. The distance is that from the
+    value to the nearest of the others; the range of the others is their largest minus their
+    smallest. There are two cases:
+
+    - A common code, such as -9999, is far if the distance exceeds the range of the others. It is
+      also far if it is negative and none of the others is.
+    - Another whole number, of 100 or more in size, is far if three conditions hold. The distance
+      exceeds 10 times the range of the others. The size of the number exceeds 10 times that of all
+      others. Some of the others are not whole.
 
     Values of 8 bits have no room for a code, so callers do not ask about them.
 
@@ -69,10 +73,10 @@ def far_value(
             code.
         low: smallest of all values.
         high: largest of all values.
-        fill: value by which the user replaced missing values, if any.
+        fill: value by which the user replaced missing values; None if there is none.
 
     Returns:
-        the value, and the minimum and maximum of all others; None without such a value.
+        the far value, and the smallest and largest of the others; None without a far value.
     """
     ends = [end for end in (low, high) if end != fill and _may_be_mark(end)]
     if not ends:
@@ -118,7 +122,7 @@ def require_no_far_value(
         values: values of one variable, of any shape; NaN is ignored.
         name: file and variable, for the error.
         remedy: remedy in the error, in which ``{value}`` is replaced by the value.
-        fill: value by which the user replaced missing values, if any.
+        fill: value by which the user replaced missing values; None if there is none.
 
     Raises:
         StpError: there is a single value far from all others.
@@ -146,8 +150,8 @@ def fill_by_channel(fill: float | list[float] | None, channels: int) -> Sequence
 def require_near_fill(name: str, blocks: Iterable[np.ndarray], fill: float) -> None:
     """Refuse a fill (replacement of missing values) that is too far from the other values.
 
-    It is too far if its distance to the nearest other value exceeds the range of the other values,
-    their largest minus their smallest.
+    It is too far if its distance to the nearest other value exceeds the range of these, their
+    largest minus their smallest.
 
     Args:
         name: dataset and variable, for the error.
@@ -175,7 +179,8 @@ def far_error(name: str, far: tuple[float, float, float], remedy: str) -> StpErr
 
     Args:
         name: file and variable.
-        far: the code, and the minimum and maximum of all others, from `far_value`.
+        far: result of `far_value`: the value that may be a code, and the smallest and largest of
+            all other values of the variable.
         remedy: remedy, in which ``{value}`` is replaced by the code.
     """
     value, least, most = far

@@ -26,17 +26,18 @@ class Common:
 
     Attributes:
         kind: kind of files: videos, pictures, arrays or grids.
-        splits: how sequences are assigned to splits, such as ``{by: file, train: 0.7, val: 0.15,
-            test: 0.15}``; stp.prepare.own.splits lists all forms.
+        splits: how recordings (videos, folders of pictures, time series) are assigned to splits,
+            such as ``{by: file, train: 0.7, val: 0.15, test: 0.15}``; stp.prepare.own.splits lists
+            all forms.
         span: number of frames in a window; minimum and default are context + horizon.
         stride: number of frames between the starts of windows, for all splits or by split; by
             default, windows do not overlap.
         frame_step: number of frames from one frame of a window to the next.
-        group: regular expression whose first group matches a part of the names of sequences, such
-            as the number of a person. Sequences with the same match are in the same split and the
+        group: regular expression whose first group matches a part of the names of recordings, such
+            as the number of a person. Recordings with the same match are in the same split and the
             same cluster (a set of statistically dependent windows).
-        cluster_frames: number of frames of a block; windows of a sequence that start in the same
-            block are one cluster. By default, all windows of a sequence are one cluster.
+        cluster_frames: number of frames of a block; windows of a recording that start in the same
+            block are one cluster. By default, all windows of a recording are one cluster.
         normalisation: rule for offset and scale, with which each channel is mapped to (value -
             offset) / scale as input of models: {method: none},
             {method: minmax} (lowest value and range of the training frames), {method: zscore}
@@ -79,9 +80,12 @@ class Common:
         return stride or reach
 
     def cluster_of(self, name: str) -> str | None:
-        """Name of the cluster of a sequence, which the option `group` finds in the sequence's name.
+        """Find the cluster of a recording in the name of the recording, by the option `group`.
 
         For example, with the group ``(person[0-9]+)``, "person03_walk.avi" belongs to "person03".
+
+        Args:
+            name: name of the recording.
 
         Returns:
             the text that the first group of the expression matches; None without the option.
@@ -105,7 +109,7 @@ class Recording(NamedTuple):
         file: name of the raw file or folder.
         frames: number of frames.
         cuts: indices of the frames that follow a gap; windows do not cross gaps.
-        times: ISO dates of all frames, if known.
+        times: ISO dates of all frames; empty if they are unknown.
         raw_bytes: size of all frames in the raw files, in bytes.
     """
 
@@ -144,8 +148,8 @@ class RawContents:
         decode: ``decode(raw, task)`` returns the frames (T, C, H, W), see `stp.prepare.frames`. If
             the last frames do not exist, it also returns the number of existing ones as a note.
         dtype: data type of the stored values.
-        frame_bytes: size of a frame in memory during decoding, in bytes.
-        attrs: attributes of the Zarr group.
+        frame_bytes: size that a frame takes in memory while it is decoded, in bytes.
+        attrs: attributes of the Zarr group of prepared data.
         coordinates: coordinates of the frames.
         phases: number of phases of the cycle of the climatology, such as 12 months; 1 without a
             cycle.
@@ -214,6 +218,6 @@ def _is_normalisation(option: dict[str, Any]) -> bool:
 
 
 def split_names(splits: dict[str, Any]) -> list[str]:
-    """Names of the splits in the option ``splits``: train, val, test, then those that it adds."""
+    """List the splits of the option ``splits``: train, val and test, then its other keys."""
     options = {"by", "seed", "gap"}
     return [*SPLITS, *(name for name in splits if name not in {*SPLITS, *options})]

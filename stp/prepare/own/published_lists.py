@@ -33,12 +33,12 @@ KEYS = {"by", "lists", "share", "most", "missing", "seed"}
 
 
 class Drawn(NamedTuple):
-    """Random splits of the videos in the split lists of an action dataset.
+    """New random splits of the training and test videos in published lists of an action dataset.
 
     Attributes:
         splits: names of the videos of each split, in the form of the option ``splits``: {by: list,
             train: [...], val: [...], test: [...]}.
-        extras: numbers of listed and of missing videos, for the receipt.
+        extras: numbers of listed videos, and of those that are missing, for the receipt.
     """
 
     splits: dict[str, Any]
@@ -64,7 +64,9 @@ def check(splits: dict[str, Any]) -> None:
 
 
 def draw(raw: RawFiles, recordings: Sequence[Recording], splits: dict[str, Any]) -> Drawn:
-    """Read the split lists of an action dataset, and assign their videos to new random splits.
+    """Read published split lists of an action dataset, and draw new random splits of their videos.
+
+    The published assignment to training and test is not used.
 
     Args:
         raw: the raw files, including the lists.

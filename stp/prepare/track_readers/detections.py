@@ -36,7 +36,9 @@ TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 @dataclass(frozen=True)
 class Columns:
-    """Names of columns, or indices for files without a header.
+    """Columns of a table of detections, declared in the configuration.
+
+    Each is the name of a column or, for files without a header, its index, from 0.
 
     Attributes:
         x, y: columns of positions.
@@ -56,18 +58,18 @@ class Columns:
 
     @property
     def named(self) -> list[str | int]:
-        """All declared columns."""
+        """The declared columns, by name or index, without those that are None."""
         return [name for name in vars(self).values() if name is not None]
 
     @property
     def are_numbers(self) -> bool:
-        """Whether columns are declared by number."""
+        """Whether all columns are declared by index, for files without a header."""
         return all(isinstance(name, int) for name in self.named)
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The R detections of files, unchanged.
+    """The R detections in the files of one recording, unchanged.
 
     Attributes:
         when: frame number, or time in seconds, of each detection, float64 (R,).
@@ -93,7 +95,7 @@ class Recording:
     """The detections of a recording, and counts of interpolated and excluded rows.
 
     Attributes:
-        tracks: the detections.
+        tracks: the detections; if the files have times, interpolated at common times.
         rows: number of rows in its files.
         lost: number of rows that are marked as lost.
         interpolated: number of detections whose position is interpolated between two rows.

@@ -103,7 +103,7 @@ def table(
         form: layout of the table.
         by_number: whether columns are identified by index, even if they have names.
         most: maximum number of rows to read; all by default.
-        words: columns to read as text, so that 007 and 7 differ.
+        words: names or indices of columns to read as text, so that 007 and 7 differ.
 
     Raises:
         StpError: the file cannot be read, or rows have more values than names of columns.
@@ -149,11 +149,12 @@ def write_points(
         path: path of the file.
         form: layout of the table.
         table: rows of the file; changed in place.
-        columns: columns of numbers or times.
+        columns: names or indices of the columns with numbers or times.
         by_number: whether columns are identified by index, even if they have names.
 
     Raises:
-        StpError: commas or points may be thousands separators in all numbers that contain them.
+        StpError: it cannot be told whether a comma or point is a decimal sign or a thousands
+            separator. This is so if all numbers with this sign look like 4,505 (or 4.505).
     """
     words = table[columns].apply(lambda column: column.str.strip())
     ambiguous = words.apply(lambda column: column.str.fullmatch(THOUSANDS, na=False))

@@ -23,7 +23,9 @@ ROW = 0.13
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
-    """Draw a panel for each column of the table with values by lead time, and a point a forecast.
+    """Draw a panel for each metric, with one point for each forecast: its mean over lead times.
+
+    A panel shows a column of the table that has values at several lead times.
 
     Some forecasts lack lead times, for example if a network was trained for some lead times only.
     For comparable means, averages are taken over the lead times that most forecasts of the panel
