@@ -1,4 +1,4 @@
-"""Replace keys that repeat in every row by indices, so that the page is smaller.
+"""Replace keys that repeat in every row by indices, so that the report page is smaller.
 
 There are indices of cells (one model on one dataset), of evaluations (within which models are
 ranked), and of parts (a metric's exact definition, with variable, level, threshold and lead times).
@@ -20,7 +20,8 @@ class Numbers:
     """Numbers keys of rows, from 0, in the order of their first occurrence.
 
     A key is a tuple of the values that identify something, such as those in the columns ``model``
-    and ``dataset``. The page stores each key once; rows have its number, its index, in place of it.
+    and ``dataset``. The report page stores each key once, in a list. Rows have the key's index in
+    this list in place of the key.
 
     Args:
         names: names of the columns of a key.
@@ -47,8 +48,9 @@ def cells(database: duckdb.DuckDBPyConnection) -> Numbers:
     """Number the cells (results of one model on one dataset) in the order of the store.
 
     Returns:
-        the indices of cells by key, a tuple of the values of the columns `CELL_KEYS`. They are also
-        the indices in the list of cells that the page has.
+        the indices of cells by key, a tuple of the values of the columns `CELL_KEYS`. The report
+        page has a list of all cells (``cells`` of `stp.report.core.data`), in which they have the
+        same indices.
     """
     return _number_rows(database, CELL_KEYS, "")
 

@@ -46,11 +46,10 @@ class ShownModel:
     Attributes:
         label: label of the model in legends.
         model: name of the model.
-        cell: index of the model's cell in the page's list of cells.
-        samples: number of samples of each prediction.
-        calibrated_here: whether the model is shown when the page opens. Named after the rule: these
-            are at most seven models that were calibrated on the test dataset. If none was, the
-            first seven of all models are shown.
+        cell: index of the model's cell in the report page's list of all cells, from 0.
+        samples: number of samples (predicted futures) of each scenario.
+        calibrated_here: true for at most seven models that are shown when the page opens: those
+            that were calibrated on the test dataset or, if none was, the first of all models.
         mean: mean error over scenarios at each lead time, in metres.
         low: first quartile of the errors over scenarios at each lead time, in metres.
         high: third quartile of the errors over scenarios at each lead time, in metres.
@@ -85,17 +84,17 @@ class ShownScenario:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownTest:
-    """A test of predictors of people's paths, in the page's list of trajectories.
+    """A test of predictors of people's paths, in the report page's list of trajectories.
 
-    An object of this class itself has no drawings, and says why. A test with drawings is a
-    `DrawnTest`.
+    An object of this class itself is a test without drawings, with the reason. A test with drawings
+    is a `DrawnTest`.
 
     Attributes:
         dataset: name of the test dataset.
         protocol: name of the rules by which scenarios are cut, such as ``strict``.
         setting: name of what the test changes, such as ``horizon-12``.
         gap: reason why there are no drawings; empty in a `DrawnTest`.
-        cells: indices of the test's cells in the page's list of cells.
+        cells: indices of the test's cells in the report page's list of all cells, from 0.
     """
 
     dataset: str
@@ -110,15 +109,16 @@ class DrawnTest(ShownTest):
     """A test whose scenarios are drawn.
 
     Attributes:
-        dt: seconds of a step.
-        observe: number of observed steps.
-        predict: number of predicted steps.
-        count: number of scenarios.
-        episodes: number of episodes (groups of scenarios that overlap in time).
+        dt: seconds between two positions of a person.
+        observe: number of observed positions of each person.
+        predict: number of predicted positions of each person.
+        count: number of all scenarios of the test, drawn or not.
+        episodes: number of episodes of the test (groups of scenarios that overlap in time).
         models: models that are drawn.
         absent: for each model that is not drawn, the reason, by label.
         scenarios: scenarios that are drawn.
-        piece: name of the block of data in the page with the positions.
+        piece: name of the block of data in the page that has the positions of the test, such as
+            ``trajectories-0``.
     """
 
     dt: float
@@ -149,7 +149,12 @@ class DrawnObstacles:
 
 @dataclass(frozen=True)
 class DrawnPlace:
-    """The map around people: obstacles, and goals (x, y, x, y, ...) in centimetres."""
+    """The map around people.
+
+    Attributes:
+        obstacles: obstacles on the map; None without any.
+        goals: positions of goals (x, y, x, y, ...), in centimetres; empty without any.
+    """
 
     obstacles: DrawnObstacles | None
     goals: list[int]
@@ -197,18 +202,28 @@ class DrawnScene:
 
 @dataclass(frozen=True)
 class Positions:
-    """All positions that are drawn for a test: the map, and the scenarios."""
+    """All positions that are drawn for a test.
+
+    Attributes:
+        place: the map around people.
+        scenes: positions in each drawn scenario, in the order of `DrawnTest.scenarios`.
+    """
 
     place: DrawnPlace
     scenes: list[DrawnScene]
 
 
 def pieces(database: duckdb.DuckDBPyConnection, report: Report = report_nothing) -> Pieces:
-    """Read the scenarios (paths of people) that the page draws.
+    """Read the scenarios (paths of people) that the report page draws.
+
+    Args:
+        database: connection to the results store.
+        report: callback for the progress.
 
     Returns:
-        blocks of data by name: ``trajectories``, the index, and ``trajectories-<n>``, the positions
-        of one test each. ``tests`` in the index is empty for a store without data of people.
+        blocks of data by name. ``trajectories`` describes all tests, in a list ``tests``, which is
+        empty for a store without data of people. ``trajectories-0``, ``trajectories-1``, ... have
+        the positions of one test each.
     """
     cells = read_cells(database)
     numbers = {cell.key: number for number, cell in enumerate(cells)}

@@ -1,4 +1,8 @@
-"""Configuration of a study with people: one schema for each of three kinds of item."""
+"""Configuration of a study with people: one schema for each of three kinds of item.
+
+An item is what a question of the study is about: several predictions of a clip (``best_of``), a
+pair of videos (``pair``), or a single video (``rating``).
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,14 +25,15 @@ class Study(Strict):
     """Options of every study with people.
 
     Attributes:
-        item: kind of question: `best_of` (several predictions), `pair` (of videos) or `rating` (of
-            one video).
-        question: text that raters are asked about each item.
+        item: what each question is about: several predictions, of which raters choose the best
+            (`best_of`); two videos, of which they choose the better one (`pair`); or one video,
+            which they rate (`rating`).
+        question: text of the question, which is the same each time.
         frames_per_second: frames per second of the videos.
         max_megabytes: maximum size of a page, in megabytes.
         consent: text that a rater agrees to.
         return_to: text that tells raters what to do with the file of answers.
-        seed: seed of all draws.
+        seed: seed of all random choices, such as that of the clips.
     """
 
     item: str
@@ -41,13 +46,13 @@ class Study(Strict):
 
 
 class BestOf(Study):
-    """A study of the best of several predictions.
+    """A study in which raters choose the best of several predictions of a clip.
 
     Attributes:
         cannot_tell: whether raters may answer that they cannot tell.
         age_groups: age groups that a rater may choose from; if empty, the page does not ask.
         genders: genders that a rater may choose from; if empty, the page does not ask.
-        clips: number of test clips by dataset.
+        clips: number of test clips of each dataset, by name of the dataset.
         models: names of the compared models.
     """
 
@@ -66,15 +71,17 @@ class BestOf(Study):
         return names
 
     def demand(self, scale: str, planned: Iterable[tuple[str, str]], path: Path) -> None:
-        """Check that a scale (file of what is evaluated) has all models and datasets of the study.
+        """Check that a scale (file of what is evaluated) has all predictions of the study.
 
         Args:
             scale: name of the scale.
-            planned: pairs of model and dataset that the scale evaluates in the short term.
+            planned: pairs of model and dataset of which the scale makes predictions, in the
+                dimension whose table shows the study (``short_term`` in PredBench).
             path: file of the configuration, for the message.
 
         Raises:
-            StpError: models are not tested on datasets of the study; the message names all of them.
+            StpError: a model of the study is not tested on a dataset of the study; the message
+                names all such pairs.
         """
         planned = set(planned)
         pairs = [(model, dataset) for dataset in self.clips for model in self.models]
@@ -110,12 +117,12 @@ class Gaps(Strict):
     A base model is compared with models that are worse by a given step.
 
     Attributes:
-        metric: heading of the metric.
-        bases: values that the metric of base models should have.
-        steps: differences by which the other models are worse than the base.
-        models: number of other models at each step.
-        tolerance: maximum difference between the value of a model and the value that its base or
-            step requires.
+        metric: heading of the metric, a key of `metrics`.
+        bases: for each base model, the value of the metric that it should have, such as 200.
+        steps: differences by which the other models should be worse than the base, such as 10.
+        models: number of other models for each base and step.
+        tolerance: maximum difference between the value of a model and the value that it should
+            have.
     """
 
     metric: str
@@ -126,15 +133,20 @@ class Gaps(Strict):
 
 
 class Pairs(Study):
-    """A study of pairs of videos from models that are chosen by their scores.
+    """A study in which raters compare two models' videos of a clip; scores decide which models.
+
+    Models are compared in groups. In a group of `equal` or `spread` models, all pairs are compared;
+    in a group of `gaps`, the base model is compared with each of the others.
 
     Attributes:
-        metrics: metrics by heading in the table.
-        models: number of models in each group of models that are compared.
+        metrics: metrics that are compared with people; keys are their headings in the table.
+        models: number of models in each group that `equal` and `spread` ask for.
         videos: number of videos of each model; all models have the same clips.
-        equal: headings of metrics for which models with equal values are chosen.
-        spread: headings of metrics for which models with evenly spread values are chosen.
-        gaps: study of small differences; None without this study.
+        equal: headings of metrics. For each, a group of models with about equal values is chosen.
+        spread: headings of metrics. For each, a group of models with evenly spread values is
+            chosen.
+        gaps: options of further groups, in which a base model is compared with models that are
+            worse by a given step; None without these groups.
     """
 
     cannot_tell: ClassVar[bool] = True
@@ -171,10 +183,11 @@ class Ratings(Study):
         height: minimum height of videos in pixels; smaller videos are enlarged to it.
         raters: number of raters.
         sessions: number of sessions of each rater.
-        videos: number of videos of a session.
+        videos: number of videos in a session, whose ratings count.
         hours: minimum time from one session of a rater to the next, in hours.
         training: number of videos before each session, whose ratings do not count.
-        classes: names of datasets by the class of their content.
+        classes: names of datasets by the class of their content, such as `sports`. The natural
+            video beside a video is of the same class.
     """
 
     cannot_tell: ClassVar[bool] = False
@@ -214,9 +227,12 @@ def load_study(path: Path, scale: str = "") -> Item:
     """Read the configuration of a study.
 
     Args:
-        path: path of the file. Its key ``scales`` has options that replace others at a scale (the
-            file of what is evaluated), for example fewer clips in the demo.
+        path: path of the file. For a scale (file of what is evaluated), its key ``scales`` may have
+            options that replace others, for example fewer clips at the scale ``demo``.
         scale: name of the scale; empty for none.
+
+    Returns:
+        the options, of the class in `ITEMS` for the ``item`` in the file.
 
     Raises:
         StpError: the file is missing or not a study.
@@ -236,13 +252,19 @@ def load_study(path: Path, scale: str = "") -> Item:
 
 
 def load_item(kind: type[S], path: Path, scale: str = "") -> S:
-    """Read the configuration of a study, which must be of one kind of item.
+    """Read the configuration of a study; refuse a study of another kind than expected.
+
+    An item is what a question is about: several predictions of a clip (`BestOf`), a pair of videos
+    (`Pairs`), or a single video (`Ratings`).
 
     Args:
-        kind: expected class of the options, such as `Pairs`.
+        kind: expected kind of item, as the class of the options, such as `Pairs`.
         path: path of the file.
         scale: name of the scale (file of what is evaluated), for which the file may have other
             options; empty for none.
+
+    Returns:
+        the options, of the class `kind`.
 
     Raises:
         StpError: the file is missing, not a study, or a study of another kind of item.

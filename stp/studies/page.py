@@ -1,8 +1,8 @@
-"""Write the pages of a questionnaire, and its key, which raters never get.
+"""Write the pages of a questionnaire, and its answer key, which raters never get.
 
 A page is one file. It contains no names of models and nothing that can be computed from a name: ids
-of questions and pictures are keyed hashes, and the key of the hash is made from data that only the
-author of the study has (predicted values, files of videos). The same predictions give the same
+of questions and pictures are keyed hashes, and the secret of the hash is made from data that only
+the author of the study has (predicted values, files of videos). The same predictions give the same
 page.
 """
 
@@ -54,8 +54,9 @@ class Page:
     Attributes:
         path: path of the file.
         questions: ids of the questions whose answers count.
-        own: data that only this page has, such as the name of the rater, as JSON values.
-        training: ids of the questions whose answers do not count, since raters practise on them.
+        own: data that only this page has, as JSON values by name: ``rater`` and ``session`` in a
+            study of ratings, ``round`` in a study of pairs; empty otherwise.
+        training: ids of the questions on which raters practise first; their answers do not count.
     """
 
     path: Path
@@ -69,8 +70,8 @@ class Draft:
     """The content of a questionnaire before its pictures are encoded.
 
     Attributes:
-        file: file of the configuration.
-        key: key of the questionnaire, without a checksum.
+        file: path of the configuration of the study.
+        key: answer key of the questionnaire, without the checksum of the pages.
         words: texts and settings that all pages show, besides those of the configuration.
         pages: all pages.
         pictures: a function without arguments for each id of a picture (a clip on a page), which
@@ -91,9 +92,15 @@ class Draft:
     def content(self, page: Page) -> Json:
         """Make the data that the scripts of a page read, without the pictures themselves.
 
-        They are the page's own data, ``questions`` and ``training``: for each question its id, the
-        ids of its choices, and those of its other pictures. Questions and choices are sorted by id,
-        so that the order reveals nothing.
+        Args:
+            page: the page, one of `pages`.
+
+        Returns:
+            the page's own data (`Page.own`) and two lists: ``questions``, whose answers count, and
+            ``training``, on which raters practise first. Each entry of a list is a question:
+            ``{"id": ..., "choices": [...]}``, with the ids of the pictures to choose from or to
+            rate; further pictures have the keys ``given`` and ``beside`` (see `others`). Questions
+            that count and all choices are sorted by id, so that their order reveals nothing.
         """
         by_id = {
             question.id: {
@@ -119,7 +126,7 @@ def _pictures(content: Json) -> list[str]:
 
 
 def write_pages(draft: Draft, key_path: Path, report: Report) -> Key:
-    """Write all pages of a questionnaire, and its key.
+    """Write all pages of a questionnaire, and its answer key.
 
     Pictures have the best quality with which no page is larger than allowed. The key is written
     twice: to ``key_path``, and beside it to ``keys/<checksum of the pages>.json``, which later
@@ -127,11 +134,11 @@ def write_pages(draft: Draft, key_path: Path, report: Report) -> Key:
 
     Args:
         draft: content of the questionnaire.
-        key_path: path of the key.
+        key_path: path of the answer key.
         report: callback for the progress.
 
     Returns:
-        the key, with the checksum.
+        the answer key, with the checksum of the pages.
 
     Raises:
         StpError: there is already a key for another kind of item, or a page would be larger than
@@ -243,6 +250,12 @@ def html(payload: Json) -> str:
 
 def read_page(path: Path) -> Json:
     """Read the data that are embedded in a page of a questionnaire.
+
+    Args:
+        path: path of the page.
+
+    Returns:
+        the data as JSON values by name, such as ``study``, ``questions`` and ``pictures``.
 
     Raises:
         StpError: the file is missing, or is not a page of a questionnaire.

@@ -42,13 +42,18 @@ PRINTED_COMPARISONS = (
 def render_agreement(
     key: PairKey, read: Answers, out: Path, *, published: Path | None = None
 ) -> None:
-    """Write the table of agreement as .csv, .md, .tex, .html, and the figure as .png and .svg.
+    """Write table and figure of how often metrics agree with raters on pairs of videos.
+
+    Raters and a metric agree on a pair if both find the same model's video better. The table also
+    says how often two raters agree with each other. It is written as .csv, .md, .tex and .html, the
+    figure as .png and .svg.
 
     Args:
-        key: key of the questionnaire.
+        key: answer key of the questionnaire.
         read: all answers; empty for a table of printed values only.
-        out: path of the CSV file.
-        published: path of the file of printed values of the suite.
+        out: path of the CSV file; the other files are written next to it.
+        published: path of the suite's file of values that the paper prints; None for a table
+            without them.
 
     Raises:
         StpError: the published values are missing or damaged; nothing is written.

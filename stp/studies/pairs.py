@@ -1,4 +1,4 @@
-"""Make questionnaires about pairs of videos: choose models, and pairs that need another rater.
+"""Make questionnaires about pairs of videos: two models' videos of the same clip.
 
 The first page asks everybody about all pairs. The next page is made from the answers and asks one
 more person about pairs that need another rater: two people answer each pair, and a third one only
@@ -40,18 +40,24 @@ WORDS = {
 def pairs(
     study: Pairs, source: Path, where: str, out: Path, study_file: Path, report: Report
 ) -> Draft:
-    """Choose models, and read their videos for a questionnaire.
+    """Make a questionnaire about pairs of videos: two models' videos of the same clip.
+
+    Models are chosen by their scores, in groups (`stp.studies.selection.choose`). There is a
+    question for each clip and each pair of models in a group. In a group with a base model, only
+    pairs with the base are asked about. A pair that two groups have in common is asked about once.
 
     Args:
         study: configuration of the study.
-        source: path of a results store or a CSV file, see `stp.studies.population`.
-        where: SQL condition on table ``cells`` of a store; empty for all cells.
+        source: path of the results store or CSV file with the models to choose from, see
+            `stp.studies.population`.
+        where: SQL condition on table ``cells`` of a store, such as ``tested_on = 'bair'``; empty
+            for all cells.
         out: path of the page (.html).
-        study_file: the file of the configuration.
+        study_file: path of the configuration of the study.
         report: callback for the progress.
 
     Returns:
-        the questionnaire, without pictures yet.
+        the questionnaire, whose pictures are not encoded yet.
 
     Raises:
         StpError: the source is damaged or has too few models, or videos differ in length or size.
@@ -99,7 +105,14 @@ def pairs(
 
 
 def empty_key(study: Pairs) -> PairKey:
-    """A key without models, for a table of printed values without answers."""
+    """Make an answer key without models and questions, for a study that asked nobody.
+
+    With this key, the table of agreement of metrics with people can be made without answers. It
+    then contains only the values that the paper prints.
+
+    Args:
+        study: configuration of the study, which determines the columns of the table.
+    """
     reason = {"reason": "nobody was asked"}
     scenarios = [scenario.model_copy(update=reason) for scenario in choose(study, {})]
     return PairKey(about=study, models={}, scenarios=scenarios, questions=[])
@@ -143,9 +156,14 @@ def _size(video: np.ndarray) -> str:
 
 
 def write_next_page(first_page: Path, answers: Sequence[Path], out: Path) -> tuple[int, int]:
-    """Write the page for the pairs that need one more rater, from the first page and answers.
+    """Write the page about the pairs that need one more rater, from the first page and answers.
 
     Raters who use the same browser again do not see pairs that they have already answered.
+
+    Args:
+        first_page: path of the first page, beside which the answer key ``key.json`` lies.
+        answers: paths of the files of answers to earlier pages.
+        out: path of the new page (.html).
 
     Returns:
         number of pairs on which the first two raters disagree, and number of pairs with fewer than

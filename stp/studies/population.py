@@ -87,13 +87,14 @@ class Population(ABC):
 class StorePopulation(Population):
     """The models of a results store: those whose predictions are still stored.
 
-    A cell is one model, trained and tested on some data; each counts as a model of its own.
+    A cell is one model, trained and tested on some data. Each cell counts as a model of its own.
 
     Args:
         path: path of the results store.
-        metrics: metrics of the study by heading, their name in the table of the study, such as
+        metrics: metrics of the study; keys are their headings in the study's table, such as
             ``FVD``.
-        where: SQL condition on table ``cells``; empty for all cells.
+        where: SQL condition on table ``cells``, such as ``tested_on = 'bair'``; empty for all
+            cells.
 
     Raises:
         StpError: there is no store, the condition is not valid SQL, no cell has predictions, or the
@@ -161,12 +162,12 @@ class TablePopulation(Population):
     """The models of a CSV file, one in each line.
 
     Columns are ``model``, ``clips`` (the folder of the model's videos), and one for each metric.
-    A column is named after the heading or the convention of a metric; a value may be empty. Clips
-    of different models are matched by their position in the alphabetical order of names.
+    The column of a metric is named after its heading or convention; a value may be empty. Clips of
+    different models are matched by their position in the alphabetical order of names.
 
     Args:
         path: path of the file; folders of clips are relative to the folder of this file.
-        metrics: metrics of the study by heading, their name in the table of the study, such as
+        metrics: metrics of the study; keys are their headings in the study's table, such as
             ``FVD``.
 
     Raises:
@@ -223,9 +224,10 @@ def read_population(path: Path, metrics: Mapping[str, Measure], where: str = "")
 
     Args:
         path: path of a results store (.duckdb) or a CSV file (.csv).
-        metrics: metrics of the study by heading, their name in the table of the study, such as
+        metrics: metrics of the study; keys are their headings in the study's table, such as
             ``FVD``. In a CSV file, a column may have the heading or the convention as its name.
-        where: SQL condition on table ``cells`` of a store; empty for all cells.
+        where: SQL condition on table ``cells`` of a store, such as ``tested_on = 'bair'``; empty
+            for all cells.
 
     Raises:
         StpError: the file is missing or damaged, or has no models.

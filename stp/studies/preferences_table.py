@@ -43,14 +43,15 @@ def render_preferences(
 ) -> None:
     """Write how often raters chose each model, and how often their choices agree with metrics.
 
-    These are two CSV files, and both tables together as .md, .tex and .html.
+    Each of these tables is a CSV file. Pages (.md, .tex, .html) have both tables together.
 
     Args:
-        key: key of the questionnaire.
+        key: answer key of the questionnaire.
         read: all answers.
-        out: path of the CSV file of shares.
+        out: path of the CSV file of the models' shares of the answers. The CSV file of agreement
+            with metrics is written next to it, as ``<stem>_agreement.csv``, and so are the pages.
         manifest: path of the manifest (JSON list of the results) of the short-term table, whose
-            scores are compared with the answers; None for a table without this comparison.
+            scores are compared with the answers; None to leave out this comparison.
 
     Raises:
         StpError: the manifest or scores are missing or damaged; nothing is written.

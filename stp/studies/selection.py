@@ -16,16 +16,19 @@ NOBODY = np.empty(0, np.int64)
 
 
 def choose(study: Pairs, models: Mapping[str, ScoredModel]) -> list[Scenario]:
-    """Choose the models of every scenario (group of models whose videos raters compare).
+    """Choose groups of models whose videos raters compare.
+
+    A group is called a scenario, as in the paper on FVD. These scenarios have nothing to do with
+    those of people's paths.
 
     Args:
         study: configuration of the study.
         models: all models with their scores, by name.
 
     Returns:
-        first the scenarios whose models have about equal values of a metric, then those with evenly
-        spread values, then those with gaps between a base model and the others. A scenario for
-        which there are too few models has a reason instead of models.
+        first the groups whose models have about equal values of a metric, then those with evenly
+        spread values, then those with gaps between a base model and the others. A group for which
+        there are too few models has a reason instead of models.
     """
     scenarios = []
     columns: list[tuple[Kind, str]] = [("equal", heading) for heading in study.equal]

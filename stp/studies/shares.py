@@ -23,12 +23,17 @@ CHUNK = 500  # resamples computed at once
 
 
 class Vote(NamedTuple):
-    """A rater's answer that counts in the shares.
+    """A rater's answer that counts in a share, such as the share of answers that name a model.
+
+    An answer is a hit if the share counts it: for example, it names this model, or it names the
+    model that is best by a metric.
 
     Attributes:
-        hit: 1 for a hit, 0 for none; a tie counts in part.
-        rater: name of the rater.
-        question: index of the question, or of another unit that is resampled instead.
+        hit: 1 for a hit, 0 for none. If k models are best with equal values, an answer that names
+            one of them counts 1/k.
+        rater: name of the rater; empty for a vote that does not belong to one rater.
+        question: index of the question, or of another unit that is resampled instead, such as a
+            pair of models.
         stratum: stratum of the question: questions are resampled within their stratum (dataset),
             as they were drawn for the study.
     """
@@ -40,7 +45,12 @@ class Vote(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """Both ends of a 95 % interval, or the reason why they are missing."""
+    """A 95 % interval of a share.
+
+    Attributes:
+        low, high: ends of the interval, 0..1; None if there is a reason.
+        reason: reason why there is no interval; empty if there is one.
+    """
 
     low: float | None
     high: float | None
@@ -51,9 +61,9 @@ class Share(NamedTuple):
     """A share of raters' answers, with its interval.
 
     Attributes:
-        hits: number of answers that are hits; ties count in part.
-        answers: number of answers.
-        value: hits / answers; None without answers.
+        hits: number of answers that are hits (see `Vote`); ties count in part.
+        answers: number of all answers.
+        value: hits / answers, 0..1; None without answers.
         clustered: interval of the bootstrap over raters and questions.
         wilson: Wilson's interval, for independent answers.
     """
@@ -66,10 +76,10 @@ class Share(NamedTuple):
 
 
 def wilson(hits: float, answers: int) -> Interval:
-    """Wilson's 95 % interval of a share of answers, which assumes that answers are independent.
+    """Compute Wilson's 95 % interval of a share, which assumes that answers are independent.
 
     Args:
-        hits: number of answers that are hits.
+        hits: number of answers that are hits (see `Vote`).
         answers: number of all answers.
     """
     if not answers:
@@ -84,12 +94,16 @@ def wilson(hits: float, answers: int) -> Interval:
 
 
 def share(votes: Sequence[Vote], *, of_raters: bool = True, resamples: int = RESAMPLES) -> Share:
-    """The share of hits among votes, with intervals.
+    """Compute the share of hits among votes, with intervals.
+
+    What a hit is depends on the question that the share answers. If it is how often raters choose a
+    model, an answer that names the model is a hit. If it is how often they agree with a metric, an
+    answer that names the model that is best by the metric is one.
 
     Args:
-        votes: one per answer.
-        of_raters: whether raters are resampled; False for majorities, which do not belong to a
-            rater.
+        votes: a vote for each answer, which says whether it is a hit.
+        of_raters: whether the bootstrap resamples raters too, besides questions; False for votes
+            that do not belong to one rater, such as those of a majority.
         resamples: number of resamples of the bootstrap.
     """
     table = pd.DataFrame(votes, columns=Vote._fields).astype({"hit": np.float64})

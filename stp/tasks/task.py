@@ -1,6 +1,7 @@
 """The base class of tasks (what a model predicts), and their lookup by name.
 
-The name is the ``kind:`` in the configuration of a dataset: ``frames``, ``tracks`` or ``opinions``.
+The name is ``frames``, ``tracks`` or ``opinions``. In the configuration of a dataset, it is the
+value of the key ``kind``.
 """
 
 import functools
@@ -64,7 +65,8 @@ class Task(ABC):
     A task says which modules do the work of each stage, and how tasks differ.
 
     Attributes:
-        name: ``kind:`` of datasets and models.
+        name: name of the task, such as ``frames``; in configuration files of datasets and models,
+            it is the value of the key ``kind``.
         models: package with a module for each model.
         model_class: class in such a module whose arguments are the options of the model.
         sources: package with a module for each source of forecasts that are read, or for code that
@@ -73,10 +75,11 @@ class Task(ABC):
         fits: how models are fitted, by the ``fit`` of a model; models with another ``fit`` are not
             fitted.
         predict_options: options of predictions in a recipe.
-        settings: keys of a setting (what an evaluation changes of a dataset's protocol), besides
-            the horizon, that change forecasts.
-        protocols: titles, by name, of the subsets that all datasets of the task have; each cell
-            uses one of them.
+        settings: keys of a setting (what an evaluation changes of a dataset's protocol) that change
+            forecasts, such as ``noise``; the horizon, which all tasks have, is not among them.
+        protocols: for ``tracks``, titles of the protocols by which scenarios are cut, by name, such
+            as ``strict``. The subset that a cell is tested on is named after one of them. Empty for
+            other tasks, whose datasets declare their own subsets.
         has_shape: whether samples have a shape: channels, height and width.
         on_gpu: whether networks use GPUs, and a training run may use several processes.
         is_light: whether each job takes only seconds and stores little.
@@ -123,7 +126,7 @@ class Task(ABC):
     has_runtime: ClassVar[bool] = False
 
     def shape_recipe(self, shape: Sequence[int]) -> Json:
-        """The fields of a recipe that describe the samples: their ``shape``, or else ``kind``.
+        """The fields of a recipe that describe the samples: ``shape`` or, without one, ``kind``.
 
         Args:
             shape: channels, height and width of a sample; unused by tasks without `has_shape`.

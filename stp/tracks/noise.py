@@ -18,13 +18,13 @@ def normal(scenarios: Scenarios, shape: tuple[int, ...], seed: int, purpose: int
 
     Args:
         scenarios: the scenarios; start frames and people determine the numbers.
-        shape: shape of a person's numbers.
+        shape: shape of the numbers of one person, such as ``(samples, steps, 2)``.
         seed: seed of the prediction.
         purpose: what the numbers are for: `JITTER` (noise added to predicted positions), `LATENT`
             (choice of a mode) or `STEPS` (positions within a mode). Each has a stream of its own.
 
     Returns:
-        numbers for N people in S scenarios, (S, N, *shape); 0 for absent people.
+        numbers for N people in S scenarios, float64 (S, N, *shape); 0 for absent people.
     """
     numbers = np.zeros((*scenarios.person.shape, *shape))
     for place, random in _streams(scenarios, seed, purpose):
@@ -35,7 +35,15 @@ def normal(scenarios: Scenarios, shape: tuple[int, ...], seed: int, purpose: int
 def uniform(scenarios: Scenarios, shape: tuple[int, ...], seed: int, purpose: int) -> np.ndarray:
     """Draw uniform numbers in [0, 1) for each person of each scenario.
 
-    Arguments and shape of the result are those of `normal`; numbers of absent people are 0.
+    Args:
+        scenarios: the scenarios; start frames and people determine the numbers.
+        shape: shape of the numbers of one person, such as ``(samples,)``.
+        seed: seed of the prediction.
+        purpose: what the numbers are for: `JITTER` (noise added to predicted positions), `LATENT`
+            (choice of a mode) or `STEPS` (positions within a mode). Each has a stream of its own.
+
+    Returns:
+        numbers for N people in S scenarios, float64 (S, N, *shape); 0 for absent people.
     """
     numbers = np.zeros((*scenarios.person.shape, *shape))
     for place, random in _streams(scenarios, seed, purpose):

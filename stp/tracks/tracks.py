@@ -62,10 +62,10 @@ class Tracks:
         return self.rows(np.lexsort((self.person, self.frame)))
 
     def part(self, begin: float, end: float) -> "Tracks":
-        """Select a range of rows, as Atlas splits calibration and test.
+        """Select a range of rows (detections), as Atlas splits calibration and test.
 
         Rows of the file are counted, not people or seconds: if they are not in the order of time,
-        both parts cover the same time. Tracks may be cut into two.
+        both parts of a split cover the same time. Tracks may be cut into two.
 
         Args:
             begin, end: ends of the range as shares of all rows, from 0 to 1.
@@ -305,6 +305,10 @@ def without_people(tracks: Tracks, people: np.ndarray) -> Tracks:
 def check(tracks: Tracks, name: str) -> None:
     """Refuse unusable detections, and teleports (impossible jumps of a person).
 
+    Args:
+        tracks: tracks that already have the rate at which they are used (see `Tracks.decimated`).
+        name: name of the file or dataset, for messages.
+
     Raises:
         StpError: detections are unusable, for example not finite or at a wrong rate
             (`check_detections`), or a person moves faster than 10 m/s (`check_speed`).
@@ -334,8 +338,8 @@ def check_speed(tracks: Tracks, name: str, fastest: float = FASTEST) -> None:
     """Refuse tracks in which a person moves faster than is plausible.
 
     Args:
-        tracks: tracks at the rate of their use; at 100 Hz, every slip of a marker would count as a
-            teleport.
+        tracks: tracks that already have the rate at which they are used (see `Tracks.decimated`).
+            At a higher rate, such as 100 Hz, every slip of a marker would be too fast.
         name: name of the file or dataset, for messages.
         fastest: highest plausible speed, metres per second; 10 unless given.
 
@@ -359,6 +363,10 @@ def check_moving(tracks: Tracks, name: str) -> None:
     """Refuse tracks whose fastest person is implausibly slow, as with positions in wrong units.
 
     Tracks in which nobody moves at all are accepted.
+
+    Args:
+        tracks: tracks that already have the rate at which they are used (see `Tracks.decimated`).
+        name: name of the file or dataset, for messages.
 
     Raises:
         StpError: the fastest person is slower than `SLOWEST` (5 mm/s).

@@ -152,7 +152,14 @@ class Run:
         return [f"{self.plan.store}/{data.receipt}" for data in self.plan.prepared]
 
     def digest_of_data(self, wildcards: object) -> str:
-        """Compute the hash of all inputs of the list of prepared data; a change outdates it."""
+        """Compute the hash of all inputs of the file ``data/all`` in the folder of results.
+
+        This file lists the prepared data of the scale (`stp list datasets --prepared`). If the hash
+        changes, the file is outdated.
+
+        Args:
+            wildcards: not used; the file has none.
+        """
         return digest(self.prepared)
 
     def network_of(self, wildcards: Any) -> str:
@@ -192,7 +199,10 @@ class Run:
     def digest_of_rows(self, dimension: str) -> Ask:
         """Make a function of wildcards that returns the hash of a dimension's manifest.
 
-        The collected scores of the dimension depend on it.
+        The collected scores of the dimension (rows of its table) depend on the manifest.
+
+        Args:
+            dimension: name of the dimension.
         """
         return lambda wildcards: manifest_digest(self.manifests[dimension])
 
@@ -202,11 +212,19 @@ class Run:
         return digest([rows, code, [checksum(Path(path)) for path in files]])
 
     def digest_of_citation(self, wildcards: object) -> str:
-        """Compute the hash of all inputs of the list of works to cite; a change outdates it."""
+        """Compute the hash of all inputs of the list of works to cite; a change outdates the list.
+
+        Args:
+            wildcards: not used; the list has none.
+        """
         return self._digest_of("stp.export.cite", [CONFIG_FOLDER / "references.yaml"])
 
     def digest_of_report(self, wildcards: object) -> str:
-        """Compute the hash of all inputs of the report; a change outdates the report."""
+        """Compute the hash of all inputs of the report; a change outdates the report.
+
+        Args:
+            wildcards: not used; the report has none.
+        """
         page = sorted(path for path in (SOURCE_FOLDER / "stp/report/page").iterdir())
         return self._digest_of("stp.report.build", page)
 
@@ -237,7 +255,11 @@ class Run:
         return CONFIG_FOLDER / "paper.yaml"
 
     def digest_of_questionnaire(self, wildcards: object) -> str:
-        """Compute the hash of all inputs of the questionnaire; a change outdates it."""
+        """Compute the hash of all inputs of the questionnaire; a change outdates the questionnaire.
+
+        Args:
+            wildcards: not used; the questionnaire has none.
+        """
         manifest = self.manifests.get(self.of_raters or "")
         return digest([checksum(self.study), manifest_digest(manifest) if manifest else None])
 

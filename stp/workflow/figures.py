@@ -152,8 +152,7 @@ class Figures:
 
         Snakemake ignores the modification times of these inputs (``ancient``). They are the
         manifest of the dimension and, for pictures of forecasts, the receipts of all scores of the
-        dimension. A picture shows forecasts, not scores. But the score of a forecast is made after
-        the forecast, so where all scores exist, all forecasts do.
+        dimension (where all scores exist, all forecasts do).
 
         Args:
             rule: the rule that draws the figure.
@@ -169,8 +168,11 @@ class Figures:
     def rows_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
         """Make a function of wildcards that returns the files of scores that a figure shows.
 
+        The function returns paths of files of collected scores, one for each dimension whose scores
+        are shown. Pictures of forecasts need no such files; for these, the list is empty.
+
         Args:
-            rule: the rule that draws the figure; of pictures of forecasts, the files are none.
+            rule: the rule that draws the figure.
         """
 
         def rows(wildcards: Any) -> list[str]:

@@ -15,6 +15,7 @@ from stp.run.snakemake_cli import exits_plainly
 from stp.studies.options import BEST_OF_FILE, BestOf, load_item
 
 Ask = Callable[..., Any]
+"""Function in a rule: Snakemake calls it with the wildcards of each job that it plans."""
 
 _KEYS = (
     *("suite", "dimension", "model", "variant", "trained_on", "train_subset", "tested_on"),
@@ -208,12 +209,13 @@ class Jobs:
         """Make a function of wildcards that returns what a questionnaire is made from.
 
         The questionnaire is that of the study in which raters choose the best prediction. The
-        function returns paths of the receipts of the predictions that raters see. If the scale does
-        not have all of them, the function ends the process with an error.
+        function returns paths of the receipts of the predictions that raters see. It ends the
+        process with an error if the scale does not have all of them, or if the suite has no such
+        study. Snakemake calls it only if somebody asks for the questionnaire.
 
         Args:
             dimension: name of the dimension of the predictions; None if the suite has no such
-                study, which is an error, too.
+                study. Then only a call of the returned function is an error.
         """
 
         @exits_plainly()

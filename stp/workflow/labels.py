@@ -1,4 +1,7 @@
-"""Add captions (workflow/report), categories and labels to files for `snakemake --report`."""
+"""Add captions, categories and labels to files for `snakemake --report`.
+
+A caption is a file workflow/report/<name>.rst with the text that the report shows beside a file.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,7 +17,18 @@ IN_REPORT = ("csv", "html", "png")
 
 
 def caption_of(*names: str) -> str:
-    """Path of the first existing caption among those with the given names."""
+    """Find the first existing caption, the text beside a file in the report of Snakemake.
+
+    Args:
+        names: names of captions, the preferred one first. The caption ``table`` is the file
+            workflow/report/table.rst.
+
+    Returns:
+        path of the caption.
+
+    Raises:
+        StopIteration: none of the captions exists.
+    """
     return next(str(path) for name in names if (path := CAPTIONS / f"{name}.rst").is_file())
 
 
@@ -31,8 +45,12 @@ def in_report(
         path: path of the file, with wildcards.
         caption: path of the caption of the file.
         category: category of the file in the report.
-        labels: labels by name; wildcards in them are filled in.
-        subcategory: subcategory of the file in the report.
+        labels: labels of the file by heading, e.g. ``{"figure": "{kind}"}``. A label is a text,
+            whose wildcards are filled in, or a function of wildcards that returns the text.
+        subcategory: subcategory of the file in the report; None for none.
+
+    Returns:
+        the path, marked for the report, for the outputs of a rule.
     """
 
     def labels_of(wildcards: Any) -> dict[str, str]:
@@ -47,7 +65,12 @@ def in_report(
 
 
 def table_in_report(table: Table) -> dict[str, Any]:
-    """The files of a table, for the outputs of its rule."""
+    """Mark files of a table for the report of Snakemake: the CSV file, the page and the figure.
+
+    Returns:
+        paths of all files of the table by name in the rule, such as ``table`` or ``html``, for the
+        outputs of the rule; those that the report shows are marked.
+    """
     files = {}
     for name, path in table.files.items():
         ending = path.rpartition(".")[2]

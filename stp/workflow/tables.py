@@ -104,9 +104,13 @@ class Table:
         return digest(self.made_from())
 
     def lazy_digest(self, wildcards: object) -> str:
-        """Return the `digest`: a function of wildcards, so that Snakemake computes it late.
+        """Return the `digest`, when Snakemake calls this method as a function of wildcards.
 
-        Only the main process of Snakemake does so.
+        A rule gets this method in place of the digest. So a process computes the digest only if it
+        plans or makes the table, and not whenever it reads the Snakefile.
+
+        Args:
+            wildcards: not used; the path of a table has none.
         """
         return self.digest
 
@@ -122,9 +126,8 @@ class Table:
     def configfile_options(self, wildcards: object, input: Any) -> list[str]:
         """Make the options of the table's command that name the scale file.
 
-        The path of this file may differ between runs of the same plan. This must not outdate the
-        table. Snakemake outdates results if a parameter of their rule changes, except for
-        parameters that are functions of ``input``. So this function takes the path from there.
+        The path of this file may differ between runs, which must not outdate the table. It is taken
+        from ``input``, since Snakemake ignores changes of parameters that depend on inputs.
 
         Args:
             wildcards: not used.

@@ -36,16 +36,17 @@ SCALED = f"under {RELEASED} noise is divided by the annotations per second, as i
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
-    """Draw errors against the setting, such as the noise, in which the tests of a table differ.
+    """Draw the errors of predictors as curves over the setting, e.g. noise, that varies.
 
-    There is a row of panels for each test dataset and protocol. A row has a panel for the average
-    and one for the final displacement error (ADE, FDE).
+    Each test dataset and protocol has a row of two panels: one for the average displacement error
+    (ADE), one for the final displacement error (FDE). The setting is the first of the length of the
+    observation, noise, horizon and minimum number of people of which the tests have several values.
 
     Args:
-        scores: scores of all models in all tests of a table.
+        scores: scores of all predictors in all tests of a dimension.
 
     Returns:
-        the figure, and notes to print below it.
+        the figure, and a list of notes to print below it.
 
     Raises:
         StpError: no predictor was tested with several values of a setting.

@@ -7,7 +7,8 @@ Figures show a mean over scenarios with a band around it. If there are enough ep
 a 95 % interval over episodes. Otherwise it spans one standard deviation over scenarios to either
 side, as in the Atlas paper.
 
-A course is the results of one predictor in one test, with all seeds.
+A course is the results of one predictor in one test and setting, with all seeds. A test is a
+dataset and a protocol, by which scenarios are cut. A setting is, for example, horizon and noise.
 """
 
 from collections.abc import Iterable, Sequence
@@ -94,14 +95,14 @@ class Band(NamedTuple):
 
 @dataclass(frozen=True)
 class Course:
-    """The results of one predictor of people's paths in one test, with all seeds.
+    """The results of one predictor of people's paths in one test and setting, with all seeds.
 
     Attributes:
         label: title of the predictor, with its calibration data.
         evaluation: title of the test: dataset and protocol.
         cells: results of the predictor, one cell for each seed.
-        setting: values that the test sets, by name, such as ``horizon`` and ``noise``.
-        published: values that the paper prints for this course, by column.
+        setting: numbers that the setting changes, by name, e.g. ``{"horizon": 12, "noise": 200}``.
+        published: values that the paper prints for this course, by column, such as ``ADE``.
     """
 
     label: str
@@ -198,14 +199,14 @@ def average_bands(bands: Sequence[Band]) -> Band:
 
 
 def courses(scores: Scores, case: str | None = None) -> list[Course]:
-    """Read the courses (results of one predictor in one test) of all tests, or of one test.
+    """Read the courses (results of one predictor in a test and setting) of all tests, or of one.
 
     Args:
         scores: scores of a dimension.
         case: name of the test, such as ``atlas_eth-strict``; None for all tests.
 
     Returns:
-        courses by test, then in the order of the manifest.
+        courses grouped by test, and in each test in the order of the manifest.
 
     Raises:
         StpError: no test has this name.
@@ -236,7 +237,7 @@ def at_home(courses: Sequence[Course]) -> tuple[list[Course], list[str]]:
 
     Args:
         courses: results of predictors (models with their calibrations), one course for each
-            predictor and test.
+            predictor, test and setting.
 
     Returns:
         the courses that are kept, and a list of notes for the figure: `ELSEWHERE` if any course is
@@ -264,11 +265,11 @@ def _label(scores: Scores, cell: Cell) -> str:
 
 
 def base(courses: Iterable[Course]) -> list[Course]:
-    """Select one course (results of a predictor in a test) of each predictor and test.
+    """Select one course (results in a test and setting) for each predictor and test.
 
     A predictor may be tested with several horizons, and with several minimum numbers of people in a
-    scenario. Of its courses, the one with the longest horizon is selected; of several with this
-    horizon, the one with the smallest minimum number of people.
+    scenario. Each of these settings is a course. The course with the longest horizon is selected;
+    if several have this horizon, the one of them with the smallest minimum number of people.
     """
     best: dict[tuple[str, str], Course] = {}
     for course in courses:
@@ -279,13 +280,15 @@ def base(courses: Iterable[Course]) -> list[Course]:
 
 
 def drawable(courses: Iterable[Course]) -> list[Course]:
-    """Select the courses whose predicted paths can be drawn: one of each predictor and test.
+    """Select the courses to draw as paths, at most one for each predictor and test.
 
-    It is the course with the longest horizon and, among these, the smallest minimum number of
-    people in a scenario. It is left out if its predictions are no longer stored.
+    A course is the results of one predictor in one test and setting. For each predictor and test,
+    the course with the longest horizon is selected; if several have this horizon, the one of them
+    with the smallest minimum number of people in a scenario. A selected course is left out if its
+    predictions are no longer stored.
 
     Args:
-        courses: results of predictors in tests.
+        courses: results of predictors in tests and settings.
     """
     return [course for course in base(courses) if course.cells[0].predictions]
 

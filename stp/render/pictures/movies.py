@@ -22,12 +22,12 @@ NOTHING = Panel("", np.empty(0))
 
 
 def write(sample: SampleForecasts, outs: Sequence[Path], errors: bool = False) -> None:
-    """Draw a sample, and write it as .gif or .mp4.
+    """Draw a movie of a sample, and write it as .gif or .mp4.
 
     Args:
-        sample: sample with its forecasts.
-        outs: paths of the files, all with the same pictures. Equal pictures give identical .gif
-            files; .mp4 files may differ.
+        sample: sample with the forecasts of all models.
+        outs: paths of the files, .gif or .mp4, which all show the same. Equal pictures give
+            identical .gif files; .mp4 files may differ.
         errors: whether rows of errors are drawn too.
     """
     sheet, side = sheet_of(sample, errors)
@@ -41,10 +41,18 @@ def write(sample: SampleForecasts, outs: Sequence[Path], errors: bool = False) -
 def sheet_of(sample: SampleForecasts, errors: bool = False) -> tuple[Sheet, float]:
     """Make the content of a movie: truth and models for each variable, optionally with errors.
 
-    During the context, all panels of values show the context, and panels of errors are empty.
+    The movie has one or more rows for each variable. They show the variable side by side in the
+    truth and in the forecast of each model. If there are errors, each of these rows is followed by
+    a row with the errors of the same models; the place below the truth is empty. While the context
+    frames are shown, all panels of values show them, and panels of errors are empty.
+
+    Args:
+        sample: sample with the forecasts of all models.
+        errors: whether there are rows of errors.
 
     Returns:
-        the sheet, with a group of panels for each row, and the longer side of a panel in inches.
+        the sheet, whose groups of panels are the rows of the movie; and the longer side of a panel
+        in inches.
     """
     frames = np.concatenate([sample.context, sample.truth])
     truth_panels = [Panel("truth", sample.fields(frames, v)) for v in sample.variables]
@@ -101,8 +109,8 @@ def arrange(aspect: float, panels: int, rows: int) -> tuple[float, int]:
 
     Args:
         aspect: width of a panel divided by its height.
-        panels: number of panels of a variable.
-        rows: number of variables, or twice that number with errors.
+        panels: number of panels of a variable: one for the truth, and one for each model.
+        rows: number of variables, or twice that number if errors are drawn.
 
     Returns:
         longer side of a panel in inches, and number of panels in a row.

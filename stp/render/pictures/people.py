@@ -126,7 +126,14 @@ def draw(
 def draw_place(
     axes: Axes, obstacles: Obstacles | None, goals: np.ndarray | None, extent: Extent
 ) -> None:
-    """Draw a map within an extent in metres, with equal scales of both axes."""
+    """Draw a map, with equal scales of both axes.
+
+    Args:
+        axes: the panel.
+        obstacles: obstacles of the map; None for none.
+        goals: positions of goals, (G, 2), in metres; None for none.
+        extent: left, right, bottom and top of the panel, in metres.
+    """
     left, right, bottom, top = extent
     axes.set_xlim(left, right)
     axes.set_ylim(bottom, top)
@@ -151,9 +158,15 @@ def draw_place(
 
 
 def cells_within(obstacles: Obstacles, extent: Extent) -> tuple[np.ndarray, np.ndarray]:
-    """Centres, (M, 2), and diameters, (M,), of the obstacles within an extent, in metres.
+    """Select the obstacles within an extent.
 
-    Obstacles that are cells of a map get a diameter with which neighbours touch.
+    Args:
+        obstacles: obstacles of a map: discs, or the occupied cells of a grid.
+        extent: left, right, bottom and top, in metres.
+
+    Returns:
+        centres, (M, 2), and diameters, (M,), of M obstacles, in metres. Cells of a grid get a
+        diameter with which neighbours touch.
     """
     position = obstacles.position
     diameter = 2 * obstacles.radius
@@ -212,7 +225,15 @@ def _draw_mixture(axes: Axes, mixture: Mixture, style: Style, last: int) -> None
 
 
 def ellipse_of(covariance: np.ndarray) -> tuple[float, float, float]:
-    """Width and height, in metres, and angle, in degrees, of the two-standard-deviation ellipse."""
+    """Compute the two-standard-deviation ellipse of a Gaussian.
+
+    Args:
+        covariance: covariance of the Gaussian, (2, 2), in square metres.
+
+    Returns:
+        width (the longer axis) and height, in metres, and the angle of the longer axis, in degrees,
+        anticlockwise from the x axis.
+    """
     values, vectors = np.linalg.eigh(covariance)
     width, height = (float(length) for length in 4 * np.sqrt(np.maximum(values[::-1], 0)))
     return width, height, math.degrees(math.atan2(vectors[1, 1], vectors[0, 1]))
@@ -269,7 +290,12 @@ def legend_of(
 
 
 def widened(extent: Extent, aspect: float) -> Extent:
-    """Widen an extent about its centre to an aspect ratio (width / height)."""
+    """Widen an extent about its centre, in one direction, to an aspect ratio.
+
+    Args:
+        extent: left, right, bottom and top, in metres.
+        aspect: width of the result divided by its height.
+    """
     left, right, bottom, top = extent
     width, height = right - left, top - bottom
     more = max(height * aspect - width, 0) / 2, max(width / aspect - height, 0) / 2
@@ -277,7 +303,12 @@ def widened(extent: Extent, aspect: float) -> Extent:
 
 
 def aspect_of(extent: Extent, widest: float) -> float:
-    """Width of a map divided by its height, limited to 0.6..widest."""
+    """Width of a map divided by its height, limited to 0.6..widest.
+
+    Args:
+        extent: left, right, bottom and top of the map, in metres.
+        widest: largest result.
+    """
     left, right, bottom, top = extent
     return min(widest, max(0.6, (right - left) / (top - bottom)))
 
@@ -344,7 +375,8 @@ def save(figure: Figure, outs: Sequence[Path]) -> None:
 
     Args:
         figure: the figure.
-        outs: paths of the files; the first file is written last.
+        outs: paths of the files, .png, .svg or .pdf. The first file is written last, so that its
+            presence means that all are complete.
     """
     with paper_size():
         for out in reversed(outs):
@@ -362,7 +394,8 @@ def animation(scene: Scene, layout: Layout = "overlay") -> Iterator[np.ndarray]:
     """Draw a picture of a scenario for each step, observed and future.
 
     Args:
-        layout: layout of the models, see `figure_of`.
+        scene: the scenario.
+        layout: ``overlay`` for all models in one panel, ``side`` for a panel for each model.
 
     Returns:
         a picture, uint8 (height, width, 3), for each observed and each future position; height and
@@ -403,6 +436,11 @@ def fix_layout(figure: Figure) -> None:
 
 def write(scene: Scene, out: Path, layout: Layout = "overlay") -> None:
     """Write a scenario as a picture or, with the suffix .gif or .mp4, as an animation.
+
+    Args:
+        scene: the scenario.
+        out: path of the file: .png, .svg or .pdf for a picture, .gif or .mp4 for an animation.
+        layout: ``overlay`` for all models in one panel, ``side`` for a panel for each model.
 
     Raises:
         StpError: the suffix is not .png, .svg, .pdf, .gif or .mp4.

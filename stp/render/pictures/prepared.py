@@ -28,12 +28,13 @@ def draw_prepared(
     Args:
         folder: folder of the prepared data.
         out: path of the file: .png for a contact sheet, .gif or .mp4 for a movie.
-        name: name of the dataset.
+        name: name of the dataset, for the title.
         split: name of the split, such as ``test``.
         clips: number of clips, spread evenly over the split.
-        variable: name of the only variable to draw, with or without its level; None for all
-            variables if there are one or two, else for the first.
-        level: level of the variable, such as 500.
+        variable: name of the only variable to draw, such as ``t2m`` or ``z_500``; without its level
+            if `level` is given. None for all variables if there are one or two, else for the first.
+        level: level of the variable, such as the pressure level 500 of ``z_500``; None if the
+            variable has no level, or the name contains it.
     """
     sheet = sheet_of(Prepared(folder), name, split, clips, variable, level)
     from stp.render.pictures import drawing
@@ -54,6 +55,21 @@ def sheet_of(
     level: str | None = None,
 ) -> Sheet:
     """Read clips, evenly spread over a split, and lay them out as a sheet.
+
+    A sheet is the content of a drawing: panels of clips with titles, colour scales and times.
+
+    Args:
+        prepared: the prepared data of a dataset.
+        name: name of the dataset, for the title.
+        split: name of the split, such as ``test``.
+        n_clips: number of clips; all clips of a smaller split.
+        variable: name of the only variable to draw, such as ``t2m`` or ``z_500``; without its level
+            if `level` is given. None for all variables if there are one or two, else for the first.
+        level: level of the variable, such as the pressure level 500 of ``z_500``; None if the
+            variable has no level, or the name contains it.
+
+    Returns:
+        the sheet, with a group of panels for each drawn variable, and a panel for each clip.
 
     Raises:
         StpError: the split or variable is unknown, or the split has no clips.
@@ -101,7 +117,7 @@ def sheet_of(
 
 
 def variables_of(prepared: Prepared) -> list[str]:
-    """Names of the channels; their indices if they have no names."""
+    """Names of the channels; ``channel 0``, ``channel 1``, ... if they have none."""
     names = prepared.attrs.get("variables")
     return list(names) if names else [f"channel {i}" for i in range(prepared.shape[0])]
 
@@ -111,9 +127,13 @@ def choose(names: Sequence[str], variable: str | None, level: str | None) -> lis
 
     Args:
         names: names of all variables, such as ``t2m`` or ``z_500``.
-        variable: name of a variable with or without its level; None for all variables if there are
-            one or two, else for the first.
-        level: level of the variable, such as 500.
+        variable: name of a variable, such as ``t2m`` or ``z_500``; without its level if `level` is
+            given. None for all variables if there are one or two, else for the first.
+        level: level of the variable, such as the pressure level 500 of ``z_500``; None if the
+            variable has no level, or the name contains it.
+
+    Returns:
+        indices of the variables in `names`.
 
     Raises:
         StpError: no variable, or more than one, has this name.
@@ -170,9 +190,15 @@ def units_of(prepared: Prepared) -> list[str]:
 
 
 def labels_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> list[str]:
-    """Labels of the clips with the indices ``rows``.
+    """Make labels of clips: name and, on a second line, time of the last context frame.
 
-    A label is the name of the clip and, on a second line, the time of the last context frame.
+    The time is left out if it is not known, or if windows are drawn at random. Clips that are
+    rendered on demand have no names; their labels contain their indices.
+
+    Args:
+        prepared: the prepared data.
+        clips: the clips of a split.
+        rows: indices of the clips to label.
     """
     if clips.virtual:
         return [f"drawn clip {row}" for row in rows]
@@ -189,9 +215,12 @@ def labels_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> list[str]:
 
 
 def seconds_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> float | None:
-    """Seconds between two frames of the clips with the indices ``rows``.
+    """Seconds between two frames of clips; None if clips differ, or the data do not state it.
 
-    The result is None if these clips differ, or if the data do not state the time.
+    Args:
+        prepared: the prepared data.
+        clips: the clips of a split.
+        rows: indices of the clips.
     """
     fps = prepared.attrs.get("fps")
     if not fps or clips.virtual:

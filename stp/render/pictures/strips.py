@@ -59,7 +59,8 @@ class Row:
         kind: ``context``, ``truth``, ``prediction`` or ``error``.
         frames: frame of each column, (H, W) or (H, W, 3).
         scale: colour scale of the row.
-        steps: step of each column, counted from the last context frame, which has step 0.
+        steps: for each column, the number of frames after the last context frame: the lead time
+            or, for context frames, 0 and below.
     """
 
     name: str
@@ -94,9 +95,11 @@ def scales(sample: SampleForecasts, variable: Variable) -> tuple[Scale, Scale]:
 
 
 def spread(count: int, most: int) -> list[int]:
-    """Select at most `most` evenly spread indices of 0..count-1, including first and last.
+    """Select evenly spread indices of 0..count-1, including the first and the last.
 
-    If `most` is 1, this is the last index.
+    Args:
+        count: number of indices to select from.
+        most: maximum number of selected indices; if it is 1, the last index is selected.
     """
     if most == 1:
         return [count - 1]
@@ -113,7 +116,7 @@ def plan(
         variables: number of variables; each has blocks of its own.
         leads: number of lead times.
         aspect: width of a frame divided by its height.
-        over: vertical space that step labels, names and colour bars need, in inches.
+        over: height that step labels, names and colour bars need, in inches.
         is_map: whether frames are maps, which need space for degrees on the left.
     """
     best_plan: tuple[tuple[bool, bool, bool, float], Plan] | None = None
@@ -166,7 +169,14 @@ def write(sample: SampleForecasts, out: Path) -> None:
 def draw(sample: SampleForecasts) -> Figure:
     """Draw a sample as strips: blocks of rows, with a column for each drawn frame.
 
-    Every panel gets the matplotlib label ``<variable>|<model>|<kind>|<step>``.
+    Every panel (a frame) gets the matplotlib label ``<variable>|<model>|<kind>|<step>``, e.g.
+    ``t2m|ConvLSTM|error|4``. The variable is empty for video, and the model is empty for context
+    and truth. The kind is ``context``, ``truth``, ``prediction`` or ``error``. The step is the
+    number of frames after the last context frame: the lead time or, for context frames, 0 and
+    below.
+
+    Args:
+        sample: the sample, with the forecasts of all models.
     """
     sheet = _sheet(sample)
     aspect = drawing.aspect_of(sheet)

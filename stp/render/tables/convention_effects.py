@@ -161,10 +161,11 @@ ORDER BY convention
 
 
 def render_convention_effects(database: Path, out: Path) -> None:
-    """Write the comparison of rankings under two conventions (exact definitions) of a metric.
+    """Write the table of how far ranks of models depend on the convention of a metric.
 
-    The CSV file has a line for each test and pair of conventions: how many models change their
-    rank, and whether another model wins. The pages (.md, .html, .tex) summarise these lines.
+    A convention is one exact definition of a metric. The CSV file has a line for each test and pair
+    of conventions of a metric, which compares the rankings of the same models: how many change
+    their rank, and whether another model wins. The pages (.md, .html, .tex) summarise these lines.
 
     Args:
         database: path of the results store.
@@ -181,7 +182,13 @@ def render_convention_effects(database: Path, out: Path) -> None:
 
 
 def page(database: Path) -> Grid:
-    """Make the page of the comparison of rankings, as `stp table convention_effects` shows it.
+    """Make the page on how far ranks of models depend on the convention of a metric.
+
+    A convention is one exact definition of a metric. The page compares the rankings of the same
+    models in the same test under two conventions. `stp table convention_effects` shows it.
+
+    Args:
+        database: path of the results store.
 
     Raises:
         StpError: the store is missing, or was made by an older version.

@@ -46,15 +46,19 @@ _KEYS = ("title", "paper", "criterion", "reading")
 
 @dataclass(frozen=True)
 class Question:
-    """A finding (a statement of a paper on its results), with the criterion that decides it.
+    """A finding (a statement of a paper on its results) as its file states it, not yet judged.
+
+    It is named after the query in the file, which asks whether the finding holds.
 
     Attributes:
         number: number of the finding, at the beginning of the name of its file.
         title: the finding in a few words.
         paper: the paper's sentences.
         criterion: condition under which the finding holds, in words.
-        reading: interpretation of vague words, and definition of fair comparisons.
-        sql: SQL query for the evidence and the verdicts, with the columns of `Comparison`.
+        reading: interpretation of vague words in the paper's sentences, and definition of fair
+            comparisons.
+        sql: SQL query on results.duckdb for the evidence and the verdicts, with the columns of
+            `Comparison`.
         path: file of the finding.
     """
 
@@ -182,7 +186,14 @@ def read_questions(folder: Path) -> dict[int, Question]:
 
 
 def pick(questions: dict[int, Question], number: int) -> Question:
-    """Select a finding by its number.
+    """Look up a finding by its number; refuse a number that no finding has.
+
+    Args:
+        questions: all findings of a suite, by number, as `read_questions` returns them.
+        number: number of the finding.
+
+    Returns:
+        the finding as its file states it, not yet judged.
 
     Raises:
         StpError: no finding has the number.
@@ -193,11 +204,14 @@ def pick(questions: dict[int, Question], number: int) -> Question:
 
 
 def judge(database: Path, questions: Iterable[Question]) -> list[Finding]:
-    """Judge whether findings (statements of a paper) hold: on values in a store and printed ones.
+    """Judge whether findings (statements of a paper) hold: on our values and on printed ones.
 
     Args:
-        database: path of the results store.
+        database: path of the results store, which has our values and the printed ones.
         questions: findings, as read from their files.
+
+    Returns:
+        the judged findings, in the same order.
 
     Raises:
         StpError: the store is missing, was made by an older version, or a query is wrong.
@@ -289,7 +303,11 @@ def for_people(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
 
 
 def heading(finding: Finding) -> str:
-    """Describe a finding and its verdicts in lines of text, for the terminal."""
+    """Describe a finding and its verdicts in lines of text, to show above its evidence.
+
+    Args:
+        finding: the judged finding.
+    """
     question = finding.question
     lines = [f"Finding {question.number}: {question.title}", ""]
     for words in (f"The paper: {question.paper}", f"Criterion: {question.criterion}",
@@ -306,9 +324,15 @@ def heading(finding: Finding) -> str:
 def undecided_comparisons(finding: Finding, side: str) -> list[str]:
     """List the undecided comparisons of one side, with a line for each reason.
 
+    A comparison of two values is decided if it agrees or disagrees with the finding. It is
+    undecided, for example, if a value is missing.
+
     Args:
         finding: the finding, with its evidence.
         side: which values are compared: ``ours`` or ``published``.
+
+    Returns:
+        lines with the reason, then the test cases, metrics and models that it concerns.
     """
     why_of_place: dict[tuple[str, str], tuple[dict[str, None], dict[str, None]]] = {}
     for row in finding.evidence:
@@ -328,12 +352,18 @@ def undecided_comparisons(finding: Finding, side: str) -> list[str]:
 def notable_comparisons(finding: Finding, side: str) -> list[str]:
     """List the notable comparisons of one side, with a line for each part of the criterion.
 
-    These are the comparisons that disagree with the finding or, if a part has few comparisons, all
-    decided ones.
+    The criterion is the condition under which the finding holds. A part of it, such as "no better
+    than climatology from day 16 on", needs several comparisons of two values. Those that disagree
+    with the finding are notable. In a part with at most six comparisons, those that agree are
+    notable, too.
 
     Args:
         finding: the finding, with its evidence.
         side: which values are compared: ``ours`` or ``published``.
+
+    Returns:
+        lines with the part, then its notable comparisons with their values; there is no line for a
+        part without notable comparisons.
     """
     lines_of_part: dict[str, list[str]] = {}
     for row in finding.evidence:
@@ -358,7 +388,7 @@ ALL = 12
 
 
 def render_findings(database: Path, folder: Path, out: Path) -> None:
-    """Write all comparisons as .csv, and verdicts on findings as .md, .html and .tex.
+    """Write verdicts on findings as .md, .html and .tex, and their evidence as .csv.
 
     Args:
         database: path of the results store.

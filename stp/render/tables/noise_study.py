@@ -25,12 +25,15 @@ HEADER = (
 
 
 def render_noise_study(manifest: Path, out: Path) -> None:
-    """Write the table of rank correlations as .csv, .md, .tex and .html, and the figure.
+    """Write table and figure of how metrics follow the intensity of distortions.
 
-    The figure is written as .png and .svg.
+    True clips are distorted in several ways, each at several intensities. The table has Spearman's
+    rank correlation between the value of a metric and the intensity, for each dataset, metric and
+    distortion. It is 1 for a metric that gets worse with every step, whichever direction is better.
+    The table is written as .csv, .md, .tex and .html, the figure as .png and .svg.
 
     Args:
-        manifest: path of the manifest (JSON list of the results) of the study.
+        manifest: path of the manifest (JSON list of the results) of the noise study.
         out: path of the CSV file; the other files are written next to it.
 
     Raises:
@@ -87,10 +90,13 @@ def _section(plan: Manifest, curves_here: list[Curve]) -> Section:
 
 
 def draw(plan: Manifest, all_curves: list[Curve], out: Path) -> None:
-    """Draw a heat map of the rank correlations for each dataset and, below it, the curves.
+    """Draw a heat map of rank correlations for each dataset and, below it, the metrics' curves.
+
+    A correlation is that of a metric with the intensity of a distortion. A curve shows the values
+    of a metric over this intensity.
 
     Args:
-        plan: manifest of the study.
+        plan: manifest of the noise study.
         all_curves: values of a metric at each intensity of a distortion; there is a curve for each
             dataset, metric and distortion.
         out: path of the PNG file; an SVG file is written next to it.

@@ -32,7 +32,9 @@ class Pair:
     Attributes:
         direction: direction of better values in the column.
         seeds: numbers of trained seeds of a and b; 0 for models without seeds.
+        dimension: name of the dimension, such as ``short_term``.
         tested: name of the case, such as ``kitti-caltech``.
+        column: name of the column of the dimension's table, such as ``SSIM``.
         a, b: values of the two models, mean over seeds.
         b_minus_a: difference of the values; if it is tested, over the clips that both models have.
         ci95_low, ci95_high: ends of the 95 % interval of the difference.
@@ -45,8 +47,9 @@ class Pair:
         detectable: smallest difference that the test detects with a power of 80 %.
         clusters: number of clusters of clips in the test.
         n: number of clips in these clusters.
-        source: origin of the test data.
-        reason: reason why there is no test.
+        source: origin of the test data: official, sample, synthetic or own.
+        reason: reason why the difference is not tested; empty if it is. Without a test, all fields
+            from `ci95_low` to `n` are None or empty.
     """
 
     direction: Direction
@@ -95,6 +98,9 @@ def compare(
         on: name of a case (``kth``, ``bridge-interval-2``) or dataset; None for all cases.
         column: column of the tables, such as ``SSIM``; None for all columns.
 
+    Returns:
+        a comparison for each column of each case in which both models have a value.
+
     Raises:
         NothingFoundError: a name is unknown, or the models have no value in common.
         StpError: nothing was collected.
@@ -135,12 +141,22 @@ def compare(
 
 
 def rows(pairs: Sequence[Pair]) -> list[tuple[object, ...]]:
-    """Convert comparisons to rows of a CSV file, one for each, with the columns `COLUMNS`."""
+    """Convert comparisons of two models to rows with the columns `COLUMNS`, e.g. for a CSV file.
+
+    Args:
+        pairs: comparisons of the two models, one for each column of each case (a test of a
+            dimension), as `compare` returns them.
+    """
     return [tuple(vars(pair).values())[2:] for pair in pairs]
 
 
 def grid(pairs: Sequence[Pair], a: str, b: str) -> Grid:
-    """Lay out comparisons of models ``a`` and ``b``, with significantly better values in bold."""
+    """Lay out comparisons of two models, with significantly better values in bold.
+
+    Args:
+        pairs: comparisons of the two models, as `compare` returns them.
+        a, b: names of the models.
+    """
     tested = [pair for pair in pairs if pair.p is not None]
     sources = sorted({pair.source for pair in pairs})
     sections = []

@@ -56,16 +56,20 @@ def render_partial(manifest: Path, failures: Mapping[str, "Failure"], out_dir: P
 
     Args:
         manifest: path of the manifest with the cells of the tables.
-        failures: records of failed attempts, by the folder of the artefact that was to be made,
-            relative to the store, as returned by `stp.run.failures.of_plan`. The folder may lack
-            the fingerprint at its end, for any version of the artefact. A key may also be the path
-            of a cell (see below).
+        failures: records of failed attempts, which give the reasons for gaps. A key says what could
+            not be made, in one of three forms:
+
+            - the folder of an artefact, relative to the store, as in the result of
+              `stp.run.failures.of_plan`: ``models/kth/convlstm/default/seed-0/402ecc48422b9523``;
+            - this folder without the fingerprint, for any version of the artefact:
+              ``models/kth/convlstm/default/seed-0``;
+            - the path of a cell, which is its folder of scores, relative to ``scores/`` in the
+              store, without the fingerprint:
+              ``predbench/short_term/convlstm/default/kth/all/kth/test/horizon-20/seed-0``.
         out_dir: folder of partial tables, not of final tables.
 
     Returns:
-        paths of the cells without scores, such as
-        ``predbench/short_term/convlstm/default/kth/all/kth/test/horizon-20/seed-0``. The path of a
-        cell is its folder of scores, relative to ``scores/`` in the store, without the fingerprint.
+        paths of the cells without scores, in the last of these forms.
     """
     plan = load_manifest(manifest)
     collected = []
@@ -168,7 +172,7 @@ class PaperTable(NamedTuple):
     """The content of a table.
 
     Attributes:
-        rows: rows of the table.
+        rows: rows of the table: the values of one model on one dataset in one setting each.
         standings: for each row, ranks of its values and tests against the best, by column.
         leads: rows and standings at each lead time; None unless the dimension is shown by lead
             time.
@@ -188,7 +192,7 @@ def make_paper_table(
         plan: manifest of the dimension.
         table: name of the table.
         scores: collected score rows.
-        absent: reasons for missing scores, by key of the cell.
+        absent: reasons for missing scores, by key of the cell; empty for a complete table.
 
     Raises:
         StpError: the published values or a file of the store are damaged.

@@ -56,7 +56,8 @@ class Entry:
 
     Attributes:
         convention: name of the convention.
-        part: part of the convention's values: variable, threshold, lead times or statistic.
+        part: which values of the convention the column shows: variable, threshold, lead times and
+            statistic.
         n: number of samples behind the value, the minimum over seeds; None without a value.
         value: mean over seeds; None if there is a ``reason``.
         low, high: ends of the 95 % interval over clusters, averaged over seeds; None without an
@@ -105,10 +106,11 @@ class Row:
         notes: remarks on the row, such as reasons for missing values.
         cells: cells with scores, one for each seed.
         key: key of the cells without their seed.
-        counted: numbers of scenarios, people and episodes; None for other tasks, and without
-            scores.
+        counted: numbers of scenarios, people and episodes (groups of scenarios that overlap in
+            time); None for other tasks than ``tracks``, and without scores.
         is_printed: whether the row has only published values, because the method has no cells.
-        bytes_known_by: evidence that the data are official, such as checksums.
+        bytes_known_by: evidence that the data are official: ``checksums``, ``counts`` or
+            ``stated``; None without such evidence, as for synthetic data and published rows.
     """
 
     source: str
@@ -142,21 +144,25 @@ class Row:
 
 
 def overall(scores: pa.Table, lead: int | None = None) -> Overall:
-    """Select the score rows that a table can show: one value of each cell, metric and part.
+    """Select the score rows that a table can show.
 
-    A cell is one model on one dataset in one setting. A part is one variable, one threshold, or all
-    of them together. Rows of a single level are left out, and rows of both a variable and a
-    threshold.
+    Columns of tables show one variable (``t2m``), one threshold (``16``), or all variables and
+    thresholds together. So three kinds of rows are selected: those of a variable alone, those of a
+    threshold alone, and those of neither. Rows of one level, and rows of both a variable and a
+    threshold, are left out.
 
-    The part "all together" takes the row that has neither variable nor level nor threshold. If the
-    cell has only one row of the metric, the part takes this row, whatever it is of.
+    There is one exception. A cell (one model on one dataset in one setting) may have only one row
+    of a convention and statistic, which is of a variable, level or threshold. This row also stands
+    for all of them together. For example, if a dataset has the variable ``t2m`` only, its row is
+    found under ``t2m``, and as the value of all variables.
 
     Args:
         scores: collected score rows.
         lead: lead time of the values, from 1; None for the values over all lead times.
 
     Returns:
-        score rows by key of the cell, convention, part and statistic.
+        score rows by key of the cell, convention, part (variable, threshold, lead times) and
+        statistic.
     """
     rows_of: Overall = {}
     alone_at: dict[Place, list[ScoreRow]] = {}

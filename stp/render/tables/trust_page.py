@@ -23,10 +23,13 @@ def page(
     """Lay out the trust card of a metric (what it notices, its bias and cost) for readers.
 
     Args:
-        plan: manifest of the study from which the card was made.
-        convention: convention of the metric.
-        of_datasets: results by dataset, from `stp.collect.trust_card.card`.
-        people: rows of a human study, for any metric.
+        plan: manifest of the study of distortions from which the card was made.
+        convention: exact definition of the metric, such as ``ssim.range2``.
+        of_datasets: trust card of the metric for each dataset, by name of the dataset, from
+            `stp.collect.trust_card.card`.
+        people: agreement of metrics with people, from `stp.collect.people_agreement`. Rows of other
+            metrics are ignored. Without rows of this metric, the page says that its agreement is
+            unknown.
     """
     sections = []
     people_section = _people(convention, people)

@@ -18,10 +18,12 @@ class Parameters:
     """Options of the predictor: filter and uncertainty of the velocity.
 
     Attributes:
-        velocity: filter of the velocity, see `stp.tracks.velocity.weights`.
-        uncertainty: standard deviation of the velocity of each step in each direction, metres per
-            second. Predictions are then Gaussians: the distribution of the random walk from which
-            the released code draws samples (with 0.3). None to predict positions.
+        velocity: weights of the observed velocities, whose mean is the velocity that people keep:
+            ``gaussian``, ``linear`` or ``constant``, see `stp.tracks.velocity.weights`.
+        uncertainty: standard deviation of a person's velocity at each future step, along each axis,
+            in metres per second; predictions are then Gaussians. With 0.3, they are the
+            distribution from which the released code of Atlas draws samples: a random walk around
+            the predicted path. None to predict positions only.
     """
 
     velocity: Mode = "gaussian"
@@ -42,11 +44,12 @@ def predict(
         steps: number of future positions.
         parameters: options of the predictor.
         obstacles: ignored.
-        jitter: random displacement at each step, (S, N, steps, 2), metres; None for none.
+        jitter: random displacement at each step, which is added to this and all later positions,
+            (S, N, steps, 2), metres; None for none.
 
     Returns:
         positions, (S, N, steps, 2), metres; NaN for absent people. With an uncertainty and without
-        jitter, a Gaussian for each person and step, whose variance grows linearly.
+        jitter, a Gaussian for each person and step, whose variance grows linearly over the steps.
     """
     velocity = filtered_velocity(scenarios.observed, scenarios.dt, parameters.velocity)
     ahead = np.arange(1, steps + 1)[:, None] * scenarios.dt

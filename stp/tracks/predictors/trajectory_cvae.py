@@ -67,8 +67,9 @@ class Cvae(nn.Module):
     """The network: predicts where each person will be, as a mixture of Gaussians at each step.
 
     Its inputs are the observed velocities and the neighbours of P people (see `tensors`). The
-    method `mixture` returns the log-probabilities of Z modes, (P, Z), and for each mode and each of
-    T future steps the mean, (P, Z, T, 2), and covariance, (P, Z, T, 3), of the person's position.
+    method `mixture` returns the log-probabilities of Z modes, (P, Z). A mode is one way in which a
+    person may go on. For each mode and each of T future steps, the method also returns mean, (P, Z,
+    T, 2), and covariance, (P, Z, T, 3), of the person's position.
 
     Args:
         parameters: options of the network.
@@ -102,10 +103,13 @@ class Cvae(nn.Module):
         return torch.cat([state[0], pooled, rows["wanted"]], dim=-1)
 
     def ways(self, features: Tensor, steps: int) -> tuple[Tensor, Tensor]:
-        """Predict Gaussians of velocities, relative to the filtered velocity, for each of Z modes.
+        """Predict a Gaussian of a person's velocity for each of Z modes and each future step.
+
+        Means are relative to the filtered velocity, which the caller has to add. It is the weighted
+        mean of the person's observed velocities, ``wanted`` in the result of `tensors`.
 
         Args:
-            features: features of P people, (P, F).
+            features: features of P people, (P, F), from the method `features`.
             steps: number of future steps T.
 
         Returns:
@@ -240,7 +244,8 @@ class Objective:
 def tensors(scenarios: Scenarios, radius: float) -> dict[str, Tensor]:
     """Make the network's inputs and targets, a row for each person.
 
-    Vectors are in the axes of the person: along and to the left of the filtered velocity.
+    Vectors are in the axes of the person: along and to the left of the filtered velocity
+    (`stp.tracks.velocity.filtered_velocity`).
 
     Args:
         scenarios: scenarios with P present people in total, padded to N people per scenario.
@@ -249,7 +254,7 @@ def tensors(scenarios: Scenarios, radius: float) -> dict[str, Tensor]:
     Returns:
         tensors by name, for O observed and T future positions:
 
-        - ``wanted``: filtered velocity, m/s, (P, 2);
+        - ``wanted``: filtered velocity (weighted mean of the observed ones), m/s, (P, 2);
         - ``velocities``: observed velocities minus ``wanted``, m/s, (P, O - 1, 2);
         - ``future``: true positions relative to the last observed one, metres, (P, T, 2);
         - ``near``: mask of the neighbours, other people within ``radius``, (P, N);
@@ -355,7 +360,8 @@ def predict(
         jitter: ignored, since the predictor draws its own samples (`draw`).
 
     Returns:
-        mixtures of Gaussians of positions, for N people in S scenarios at each step.
+        mixtures of Gaussians of positions in metres, for N people in S scenarios at each step; NaN
+        for absent people.
     """
     rows = tensors(scenarios, parameters.parameters.radius)
     ways, _, means, covariances = parameters.network.mixture(rows, steps)
@@ -400,7 +406,7 @@ def draw(
         seed: seed of the random numbers.
 
     Returns:
-        positions, (samples, S, N, steps, 2), metres.
+        positions, (samples, S, N, steps, 2), metres; NaN for absent people.
     """
     rows = tensors(scenarios, parameters.parameters.radius)
     network, present = parameters.network, scenarios.present
