@@ -61,8 +61,10 @@ def unpack(
         archive: path of the archive.
         root: the raw folder.
         into: folder below the root that names in the archive are relative to.
-        listing: the ``.unpacked`` file to write.
-        wanted: function that returns whether to unpack a file, given its path below the root.
+        listing: path of the ``.unpacked`` file to write, with size and path of each unpacked file.
+            While all of these files exist, the archive is not needed (`is_unpacked`).
+        wanted: function that selects members: it gets the path of a file below the root, and
+            returns whether to unpack it.
         find: function that returns the existing file for a path below the root, or None.
         strip: number of leading folders that are dropped from names in the archive, or "any": the
             smallest number for which the name is selected.

@@ -103,9 +103,9 @@ class Archives:
     def can_be_downloaded(self, missing: Iterable[Missing]) -> bool:
         """Whether downloads alone can give all missing files.
 
-        A file may come from an absent archive if it belongs below the folder into which this
-        archive is unpacked (`Archive.into`). Each missing file needs at least one such archive, and
-        all of them must be downloadable without an account or a manual step.
+        A file may come from an absent archive if it belongs below the folder into which that
+        archive would be unpacked (`Archive.into`). Each missing file needs at least one such
+        archive, and all of them must be downloadable without an account or a manual step.
 
         Args:
             missing: the missing files.
@@ -118,7 +118,14 @@ class Archives:
         )
 
     def download(self, manners: Manners) -> None:
-        """Download all absent archives that need neither an account nor a manual step."""
+        """Download all absent archives that need neither an account nor a manual step.
+
+        Args:
+            manners: limits and settings of downloads, such as the number of attempts.
+
+        Raises:
+            StpError: some archives could not be downloaded.
+        """
         files = [
             FileToFetch(entry["path"], self.roots[0] / entry["path"], entry)
             for entry in (archive.declared for archive in self.absent() if archive.is_open)
@@ -126,7 +133,11 @@ class Archives:
         download_all(files, manners, self.report, self.checksums)
 
     def unpack_found(self) -> None:
-        """Unpack all present archives that are not unpacked."""
+        """Unpack all present archives that are not unpacked.
+
+        Raises:
+            StpError: an archive differs from its declaration, is damaged or has no wanted file.
+        """
         for archive in self.all():
             if archive.path is None or archive.unpacked:
                 continue

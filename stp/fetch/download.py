@@ -155,9 +155,11 @@ class Stopped(Exception):  # noqa: N818 (not an error)
 
 
 class Host:
-    """State that all downloads from one host share; when the host is busy, all of them wait.
+    """Shared state of all downloads from one host; when the host is busy, all of them wait.
 
     Attributes:
+        manners: limits and settings of the downloads.
+        stop: event; all of these downloads stop when it is set.
         failed: number of successive files that failed because of the host.
         pointless: reason why further files are not tried; empty while files are tried.
     """
@@ -278,7 +280,7 @@ def download(
         url: address of the file.
         target: path of the finished file.
         file: unfinished file, opened by ``open_part(target)``.
-        host: state that all downloads from this host share.
+        host: shared state of all downloads from this host.
         size: declared number of bytes, if known.
         checked: whether the result is compared with a declared checksum, so that resuming is safe
             even if the server does not name the version of its file.

@@ -60,7 +60,9 @@ def download_all(
     report: Report,
     remembered: KnownChecksums | None = None,
 ) -> dict[str, Checksum]:
-    """Download files, verify each against its declaration, and rename it.
+    """Download files, and verify each against its declaration.
+
+    Each file is downloaded as ``<target>.part``, and gets its final name when it is verified.
 
     Args:
         files: files to download.

@@ -130,12 +130,14 @@ def fetch(
 
     Each file is used where it is, in the first of ``roots`` that has it; otherwise it is unpacked
     or downloaded into the first root. If files need a registration or a manual step, one error
-    lists all of them, and nothing is downloaded. A generated release is generated into the first
-    root, unless this root exists; files that the release declares are copied there from ``beside``,
-    in place of generated files.
+    lists all of them, and nothing is downloaded.
 
-    Files that have not changed since they were last read are not read again; ``check`` reads all
-    files.
+    The files of a generated release are made if the first root does not exist. The generator then
+    writes them, and files that the release declares are copied from ``beside``, in place of
+    generated files of the same names. If the first root exists, neither is done.
+
+    Files that have not changed since they were last read are not read again. To read all files in
+    any case, use the function `check`.
 
     Args:
         release: source and files of the release, or its generator, with the keys that
