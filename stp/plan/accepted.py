@@ -51,7 +51,7 @@ class Accepted(Strict):
 
 
 def entry_path(store: Path, new: str) -> Path:
-    """Path of the file which declares that an older artefact replaces one made by current code.
+    """Path of the file with the declaration that an older artefact is current.
 
     Args:
         store: folder of the store.
@@ -61,13 +61,16 @@ def entry_path(store: Path, new: str) -> Path:
 
 
 def read_accepted(store: Path) -> dict[str, Accepted]:
-    """Read the declarations that older artefacts are current; those of deleted ones are left out.
+    """Read all declarations of users that older artefacts are current.
+
+    Declarations about artefacts that were deleted since then are left out.
 
     Args:
         store: folder of the store.
 
     Returns:
-        declarations by the fingerprint of the artefact that the older one replaces.
+        declarations by the current fingerprint (`Accepted.new`), for which the older artefact
+        stands in.
 
     Raises:
         StpError: a file in ``accepted/`` is not a valid declaration.

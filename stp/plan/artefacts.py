@@ -36,9 +36,10 @@ class Raw:
     """Raw files of one release (version of a dataset), whose checksums are recorded at first use.
 
     Attributes:
-        dataset: name of the dataset; of imported predictions ``external``, of pretrained weights
-            ``weights``, and of an archive of forecasts the names of model and dataset.
-        release: name of the release; of predictions and weights the start of their checksum.
+        dataset: name of the dataset. For imported predictions it is ``external``, for pretrained
+            weights ``weights``, and for an archive of forecasts ``<model>-<dataset>``.
+        release: name of the release. For imported predictions and pretrained weights it is the
+            first digits of the file's checksum.
         lock: path of the lock file (recorded checksums of the files), relative to the store.
         identity: hash that identifies the files. It covers the names of dataset, release and files,
             and of generated files also code and options of the generator. Checksums, sizes and URLs
@@ -119,11 +120,11 @@ class Artefact:
 
     @property
     def is_rollout(self) -> bool:
-        """Whether the job also makes the forecasts that it scores, or computes features of.
+        """Whether the artefact's job makes forecasts itself instead of reading stored predictions.
 
-        The forecasts are computed, or read from files, and are no artefact of their own. Named
-        after the key ``rollout`` of the recipe, which has the settings of these forecasts. They
-        need not be rollouts, in which a model is fed with its own predictions.
+        The job computes the forecasts or reads them from files, does its work with them (scores or
+        features), and does not store them. Named after the key ``rollout`` of the recipe, although
+        the forecasts need not be rollouts.
         """
         return "rollout" in self.recipe
 

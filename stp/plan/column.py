@@ -55,14 +55,15 @@ ConventionName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*\.[a-z0-9][a-
 
 
 class Column(Strict):
-    """A column of a table of results, or in short form the name of its convention.
+    """A column of a table of results: a convention, and which of its values are shown.
 
-    The short form, such as ``ssim.range2``, is also the heading.
+    In a configuration file, the name of a convention alone, such as ``ssim.range2``, is a column
+    too. It is then also the heading.
 
     Attributes:
-        heading: heading of the column, such as ``WRMSE``; tables show the variable before it, if
-            one is set (``t2m WRMSE``). Published values belong to the column if their metric has
-            this name. The name of the convention unless set.
+        heading: heading of the column, such as ``WRMSE``; by default the name of the convention.
+            Tables show the variable before it, if one is set (``t2m WRMSE``). Published values
+            belong to the column if their metric has the same name as the heading.
         convention: convention of the values, such as ssim.range1.
         variable: variable of the values; all variables together unless set.
         threshold: threshold of the values; the mean over all thresholds unless set.

@@ -33,7 +33,8 @@ def cells_with_evidence(manifest: Manifest) -> tuple[Cell, ...]:
     - ``comparable``: whether the recipes are the paper's (``follows_paper``), and checksums or
       counts show that the files are those behind the paper's numbers.
     - ``official_paper_protocol``: whether the cell is comparable, and its test data are official.
-      If the paper's numbers were made from other files, cells with these are comparable only.
+      ``comparable`` also allows files that are not official, if the paper's own numbers were made
+      from them; this field does not.
 
     Returns:
         the completed cells, in the order of the manifest.

@@ -124,10 +124,12 @@ class Release(Strict):
 
 
 class ClipsOfSplits(Strict):
-    """Number of clips of each split.
+    """Number of clips of each split, as counted or as printed.
 
     Attributes:
-        train, val, test: number of clips of the split.
+        train: number of training clips; null if it is not known.
+        val: number of validation clips; null if it is not known.
+        test: number of test clips; null if it is not known.
     """
 
     train: int | None = Field(default=None, ge=0)
@@ -148,7 +150,7 @@ class Counts(ClipsOfSplits):
     Attributes:
         frames: number of stored frames, if clips share frames.
         source: origin of the counts.
-        published: numbers of clips in the paper.
+        published: numbers of clips that the paper prints.
         explained: reason why the number of a split differs from the published one, by split.
         estimated: names of splits whose numbers are estimates, because not all official clips were
             counted.
@@ -230,8 +232,9 @@ class Dataset(Strict):
         subsets: parts of the test clips, or clips of special evaluations, by name.
         train_subsets: alternative training and validation clips, by name, such as those of a split
             without a leak; their splits in the index are ``<name>-train`` and ``<name>-val``.
-        conventions: choices made where the paper, its code and correctness disagree, each with its
-            reason.
+        conventions: notes for people on choices where the paper, its code and correctness disagree:
+            the choice and its reason, by subject, such as ``validation``. They have no effect, and
+            are no conventions of metrics (see `definitions`).
         problems: known problems of the data, or of their download.
         release: name of the release that is used.
         releases: possible raw files, by name of the release.

@@ -90,9 +90,9 @@ class Case:
         variant: named set of options of the models, such as ``default`` or ``released``.
         setting: values of further settings, by name.
         models: names of the models that are evaluated.
-        keep: number of forecasts to store for pictures, or names of the clips whose forecasts are
-            stored; all others are only scored. None if all forecasts are stored before they are
-            scored; for forecasts that are read from files (``fit: read``), None means 0.
+        keep: which forecasts are stored for pictures, while all others are only scored: a number of
+            forecasts, where 0 stores none; or the names of their clips. None stores all forecasts
+            before they are scored, but none of those that are read from files (``fit: read``).
     """
 
     trained_on: str
@@ -135,10 +135,11 @@ class Combinations(Strict):
     models: Names | None = None
 
     def matches(self, case: Case) -> bool:
-        """Whether this entry leaves out an evaluation for at least one of its models.
+        """Whether this entry of `without` applies to an evaluation, and so leaves out its models.
 
         Args:
-            case: one evaluation of several models.
+            case: an evaluation of several models. The entry applies to it if it has the listed
+                values, and if `models` lists at least one of its models or is unset.
         """
         names = ("trained_on", "tested_on", "train_subset", "subset", "variant")
         chosen = {name: getattr(self, name) for name in names}
@@ -150,14 +151,15 @@ class Combinations(Strict):
         return self.models is None or bool(set(self.models) & set(case.models))
 
     def out_of(self, case: Case) -> tuple[str, ...]:
-        """List the models of an evaluation that remain after this entry took some out of it.
+        """List the models of an evaluation that this entry of `without` does not leave out.
 
         Args:
-            case: one evaluation of several models.
+            case: an evaluation of several models.
 
         Returns:
-            names of the remaining models, in the order of the case. These are all of its models if
-            the entry does not leave out this evaluation (`matches`); empty if it leaves out all.
+            names of the remaining models, in the order of the case: all of its models if the entry
+            is about other evaluations (`matches` is False); otherwise those that the entry does not
+            list, and none if its `models` are unset.
         """
         if not self.matches(case):
             return case.models
@@ -177,10 +179,11 @@ class Grid(Strict):
         setting: further settings; each of them may be a list.
         variant: variant of the models, a named set of options; may be a list.
         models: names of the models to evaluate; all models of the dimension unless set.
-        keep: number of forecasts to store for pictures, or names of the clips whose forecasts are
-            stored. Set it if all forecasts together are too large to store: they are then scored
-            while they are computed or read. Unless set, all forecasts are stored before they are
-            scored, except those that are read from files (`fit: read`).
+        keep: which forecasts to store for pictures: a number of forecasts, where 0 stores none; or
+            the names of their clips. Set it if all forecasts together are too large to store: all
+            others are then only scored, while they are computed or read. Unless set, all forecasts
+            are stored before they are scored, but none of those that are read from files
+            (`fit: read`).
         without: combinations of the values above that are left out.
     """
 

@@ -34,10 +34,9 @@ _SCHEMA = TypeAdapter(Manifest)
 def load_manifest(path: Path) -> Manifest:
     """Read a manifest, the file that a dimension's tables are made from.
 
-    Its cells (one model in one test each) are completed from the store.
-
-    The authenticity of the data is determined (`stp.plan.data_origin`), notes on the scores are
-    added (`stp.plan.score_notes`), and only one of several seeds with equal predictions is kept
+    Facts that only the store has are added to its cells (one model in one test each): the evidence
+    that raw files are official (`stp.plan.data_origin`), and notes on the scores
+    (`stp.plan.score_notes`). Of several seeds with equal predictions, only one is kept
     (`stp.plan.equal_seeds`).
 
     Raises:

@@ -20,7 +20,8 @@ from stp.plan.column import Columns, ReproducedColumn
 class StoredCell:
     """A cell (one model on one dataset in one setting): its key, origin of the data, and folders.
 
-    Both manifests and the results store have these facts.
+    Both manifests and the results store have these facts. The last four fields are set when a
+    manifest is loaded (`stp.plan.data_origin`).
 
     Attributes:
         key: key of the cell.
@@ -39,13 +40,11 @@ class StoredCell:
         accepted: footnote on artefacts of older code that a user declared current; None if there
             are none.
         bytes_known_by: evidence that the raw files are the official ones, or those behind the
-            paper's numbers: "checksums", "counts" or "stated"; None without evidence. This field
-            and the following ones are set when a manifest is loaded (`stp.plan.data_origin`).
+            paper's numbers: "checksums", "counts" or "stated"; None without evidence.
         lacking: missing raw files, in words; None if there are none.
-        comparable: whether the scores can be compared with published values: the recipes are the
-            paper's, and the files are those behind its numbers.
+        comparable: whether the scores can be compared with published values: recipes and raw files
+            are the paper's, even if these files are not official.
         official_paper_protocol: whether the cell is comparable, and its test data are official.
-            If the paper used other files, cells with these are comparable only.
     """
 
     key: CellKey
@@ -102,7 +101,9 @@ class Cell(StoredCell):
         follows_paper: whether the paper has this evaluation with the same recipes.
         bytes_of: names of the datasets whose raw files influence the scores, such as those of
             training and test.
-        subset_note: footnote of tables on the release, and on imported predictions.
+        subset_note: footnote of tables about the release (e.g. that it is a part of the official
+            data), imported predictions, unusual scores, or seeds with equal predictions; empty
+            without one.
         samples: number of forecasts of each clip.
         statistic: how scores of several forecasts of a clip become one: ``mean_of_members``,
             ``ensemble_mean`` (score of the mean forecast) or ``best_of_members``; None for one
@@ -141,10 +142,10 @@ class DimensionFacts:
         about: content of this table, in a few words.
         printed: place of the table in the paper; empty if the paper has no such table.
         by_lead: whether a further table shows scores at each lead time.
-        changes_from: dimension that has the usual tests of the models. The scores in this dimension
-            are compared with the scores in the usual tests, e.g. scores of unseen cities with those
-            of ``short_term``. It is the dimension itself if its own tests are compared with each
-            other, e.g. at several frame intervals; None if there is no such comparison.
+        changes_from: dimension whose scores this dimension's scores are compared with, for the same
+            trained models, e.g. ``short_term`` for a dimension with unseen cities. It is the
+            dimension itself if its own tests are compared with each other, e.g. at several frame
+            intervals; None without a comparison.
         place: position of the dimension in the order of the suite, from 1.
     """
 
@@ -192,8 +193,9 @@ class RawFacts:
         data: folder of the prepared data.
         files: records of the declared files: ``path`` and, if declared, ``bytes``, ``sha256``,
             ``md5_uncompressed``, ``many`` and ``min_files``.
-        registered: path of the registered lock file of the release; None without one.
-        registered_sha256: SHA-256 of the registered lock file; None without one.
+        registered: path of the lock file that the project has of this official release, in
+            ``config/locks``; None without one.
+        registered_sha256: SHA-256 of the file at `registered`; None without one.
         clips: number of clips of the complete official release, by split.
     """
 
@@ -289,6 +291,8 @@ class Names:
 class ModelFacts:
     """Facts about a model, from its entry in config/models (`stp.plan.model.Model`).
 
+    The last four fields are about measures of video quality; they are None for other models.
+
     Attributes:
         reference: publication of the model.
         fit: how the model gets its parameters, such as ``sgd`` or ``none``.
@@ -296,11 +300,11 @@ class ModelFacts:
         is_archived: whether the model's forecasts are read from an archive.
         role: kind of a measure of video quality: ``baseline`` (trivial, such as the resolution),
             ``full_reference`` (compares predicted with observed frames) or ``no_reference`` (does
-            not need observed frames). Figures colour measures by it, and findings compare the
-            kinds. This field and the following ones are None for models other than measures.
+            not need observed frames).
         network: name of the network whose features the measure uses; None if it uses none.
-        parts: kinds of network features that the measure uses, such as ``mse``; empty without a
-            network.
+        parts: kinds of network features that the measure uses, keys of
+            `stp.opinions.network_features.PARTS`, such as ``cosine`` (cosine similarity of the
+            feature maps of predicted and true frames); empty without a network.
         learns: whether the measure is a regression learnt from opinions; if not, a logistic
             function is fitted to its value.
     """
@@ -317,19 +321,9 @@ class ModelFacts:
 
 @dataclass(frozen=True)
 class DatasetFacts:
-    """Facts about a dataset, from its entry in config/datasets (`stp.plan.dataset.Dataset`).
+    """Facts about a dataset, from its entry in config/datasets.
 
-    Attributes:
-        published_name: name in the paper; None if the paper does not have the dataset.
-        kind: task: frames, tracks of people, or opinions.
-        domain: subject of the data, such as traffic or weather.
-        shape: channels, height and width of a frame.
-        context: number of context frames, or of observed positions.
-        horizon: number of frames, or of positions, to predict.
-        units: units of the values.
-        homepage: address of the publisher's page.
-        citation: key of references.yaml, or the work to cite.
-        licence: licence of the files.
+    `stp.plan.dataset.Dataset` has the same attributes, and describes them.
     """
 
     published_name: str | None

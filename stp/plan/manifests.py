@@ -396,7 +396,11 @@ def _model_facts(model: Model) -> ModelFacts:
 
 
 def kind_facts(kind: Task) -> KindFacts:
-    """Collect the facts about a task (frames, tracks or opinions) that manifests need."""
+    """Collect the facts about a task on which tables depend, e.g. whether scores have opinions.
+
+    Args:
+        kind: the task: frames, tracks or opinions.
+    """
     return KindFacts(**{field.name: getattr(kind, field.name) for field in fields(KindFacts)})
 
 

@@ -332,6 +332,8 @@ Role = Literal["baseline", "full_reference", "no_reference"]
 class Model(ModelSettings):
     """A model (config/models/<name>.yaml).
 
+    It also has the keys of `ModelSettings`, of which `datasets` is explained again here.
+
     Attributes:
         title: name in tables.
         reference: publication of the model.
@@ -345,10 +347,10 @@ class Model(ModelSettings):
             {samples: 10}``).
         density: whether the model predicts densities of positions (`stp.tracks.densities`): true,
             or the name of the option that switches them on.
-        datasets: the paper's settings for single datasets.
+        datasets: the paper's settings for single datasets, by dataset.
         variants: variants of the model, by name.
-        grids: grids of variants, for several values of an option, by name; in `cells`, the name of
-            a grid stands for all of its variants.
+        grids: grids of variants, for several values of an option, by name. Where a scale file names
+            a variant in `cells`, the name of a grid stands for all of its variants.
         reads: paths in the checkout of files and folders that the model's code reads or imports,
             besides its static imports. Their content is part of the fingerprints.
         environment: environment variables that the model's code reads; their values are part of the

@@ -26,8 +26,9 @@ class PrepareRecipe:
         horizon: number of frames, or of positions, to predict.
         units: units of the values.
         options: options of the reader.
-        shape: channels, height and width of a frame; None for tasks without frames.
-        kind: name of the task; None for tasks whose samples have a shape.
+        shape: channels, height and width of a frame; None for tracks and opinions.
+        kind: name of the task, ``tracks`` or ``opinions``; None for frames, since their recipes are
+            known by the shape.
     """
 
     dataset: str
@@ -51,10 +52,12 @@ class NetworkRecipe:
         class_: ``package.module:Class``; None for the class in the task's own module of that name.
         options: options of the model.
         context: number of context frames, or of observed positions.
-        horizon: number of frames predicted in training; None for tasks without a shape, whose
-            models do not depend on the horizon.
-        shape: channels, height and width of a frame; None for tasks without frames.
-        kind: name of the task; None for tasks whose samples have a shape.
+        horizon: number of frames, or of positions, to predict in training. None in recipes of
+            predictions of tracks and opinions, which do not depend on it, and of imported
+            predictions.
+        shape: channels, height and width of a frame; None for tracks and opinions.
+        kind: name of the task, ``tracks`` or ``opinions``; None for frames, since their recipes are
+            known by the shape.
         channels: name patterns of the channels that the model gets as input and forecasts; empty
             for all.
     """
@@ -96,6 +99,8 @@ class TrainRecipe(NetworkRecipe):
 class PredictRecipe(NetworkRecipe):
     """Recipe (settings) of the forecasts of all clips of a split or test subset.
 
+    The fields from `interval` to `training` are None unless the cell's setting has a value of them.
+
     Attributes:
         lead_times: last lead time of a forecast, from 1.
         split: split or subset of the tested dataset.
@@ -103,16 +108,24 @@ class PredictRecipe(NetworkRecipe):
         leads: lead times that the model forecasts, in ascending order; empty for all.
         per_lead: whether there is one network for each of `leads`.
         interpolated: whether forecasts of the lead times between `leads` are interpolated.
-        interval: spacing of the frames of a clip, in frames of the data.
-        update: number of the training update whose weights are used.
-        intensity: index of the intensity of a distortion, from 1.
-        observe: number of observed positions of each person.
-        noise: standard deviation of the observation noise in millimetres.
-        people: minimum number of people in a scenario.
-        components: number of principal components of a regression of opinions.
-        training: percentage of the videos whose ratings are used for training.
-        source: name of the module that reads forecasts; None if forecasts are computed.
-        submission: for imported forecasts, ``windows``: the checksum of the predicted windows.
+        interval: spacing of the frames of a clip, as a multiple of the spacing in training; None
+            for 1.
+        update: number of the training update whose weights are used; None for the weights with the
+            best validation error.
+        intensity: index of the intensity of a distortion, from 1; None for other models.
+        observe: number of observed positions of each person; None for `context`.
+        noise: standard deviation of the noise on observed positions, in millimetres; None for no
+            noise.
+        people: minimum number of people in a scenario; None for the minimum that the dataset is
+            prepared with.
+        components: maximum number of principal components of a regression of opinions; None for the
+            one in `predict`.
+        training: number of training videos as a percentage of all videos; None for all training
+            videos.
+        source: name of the module that reads forecasts, or computes a measure of quality; None for
+            other models, and for measures in the module with the model's name.
+        submission: for imported predictions, ``windows``: the checksum of the predicted windows;
+            None for other predictions.
     """
 
     lead_times: int

@@ -287,9 +287,9 @@ class Recipes(ScoredConventions):
             variant: variant of the model.
 
         Raises:
-            ConfigurationError: none of the model's lead times is within the horizon, the training
-                stores no snapshot of this update, or lead times or an intensity are set for a model
-                that has none.
+            ConfigurationError: none of the model's lead times is within the horizon; the training
+                stores no snapshot after the ``update`` in `setting`; or lead times or an intensity
+                are set for a model that has none.
         """
         predict = self.settings(model, trained_on, "predict", variant)
         # 1 member is the default: recipes of other models do not contain it.
@@ -400,7 +400,16 @@ class Recipes(ScoredConventions):
     def members(
         self, model: str, trained_on: str, variant: str = "default"
     ) -> tuple[int, Statistic | None]:
-        """Number of forecasts of each clip, and the scored statistic (None for one forecast).
+        """Find how many forecasts a model makes of each clip, and how their scores become one.
+
+        Args:
+            model: name of the model.
+            trained_on: dataset of the training.
+            variant: variant of the model.
+
+        Returns:
+            number of forecasts; and ``mean_of_members``, ``ensemble_mean`` (score of the mean
+            forecast) or ``best_of_members``, None for one forecast.
 
         Raises:
             ConfigurationError: several forecasts are set for a model that always forecasts the
@@ -466,8 +475,8 @@ class Recipes(ScoredConventions):
         Args:
             cell: key of the cell.
             conventions: names of the conventions to compute.
-            statistic: statistic by which several forecasts of a clip are scored; None for one
-                forecast.
+            statistic: how the scores of several forecasts of a clip become one, such as
+                ``best_of_members``; None for one forecast.
         """
         features, networks = self.networks_of(conventions)
         directions = conventions if statistic == "best_of_members" else ()

@@ -22,7 +22,8 @@ class DimensionCells(Strict):
 
     Attributes:
         models: names of models.
-        datasets: datasets on which models are both trained and tested; a short form of `cells`.
+        datasets: datasets on each of which every model is both trained and tested, in the usual
+            setting.
         cells: all other evaluations; each entry is one evaluation or a grid of evaluations.
     """
 
@@ -33,8 +34,8 @@ class DimensionCells(Strict):
     def entries(self, where: str) -> list[tuple[str, Grid]]:
         """List the grids of evaluations, each with its key in the scale file.
 
-        If `datasets` is set, the first grid has the evaluations of this short form. The grids of
-        `cells` follow.
+        If `datasets` is set, the first grid trains and tests the models on each of these datasets.
+        The grids of `cells` follow.
 
         Args:
             where: key of the dimension in the scale file, with which the keys of its grids begin,

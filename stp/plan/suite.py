@@ -129,8 +129,10 @@ class FurtherTable(MadeTable):
     """A further table of a dimension (question), made from the rows of its main table.
 
     Attributes:
-        demands: condition on a scale: enough `seeds` for a study of repeated runs, or cells for
-            which the reproduction tables have `printed` values.
+        demands: what a scale must have for the table: ``seeds``, enough seeds for a study of
+            repeated runs; or ``printed``, cells of which the paper prints values in a table that
+            compares its code with that of the models' authors (`reproduction` of the suite). Null
+            if nothing is needed.
     """
 
     demands: Literal["seeds", "printed"] | None = None
@@ -183,11 +185,12 @@ class Dimension(Strict):
         by_lead: whether a further table shows scores at each lead time.
         are_rivals: whether rows compete to be the best. Distorted clips, which show what a metric
             notices, do not.
-        changes_from: dimension with which scores of this dimension are compared, for the same
-            trained models, such as ``short_term`` for a dimension with unseen cities. Its tests on
-            the training dataset count. It is the dimension itself if its own tests are compared
-            with each other, e.g. at several frame intervals; unset without a comparison. Distances
-            between sets of clips are computed again for it, from equal numbers of clips.
+        changes_from: dimension whose scores this dimension's scores are compared with, for the same
+            trained models, such as ``short_term`` for a dimension with unseen cities. Of that
+            dimension, only tests of a model on the dataset that it was trained on are compared. It
+            is the dimension itself if its own tests are compared with each other, e.g. at several
+            frame intervals; null without a comparison. Distances between sets of clips are
+            computed again for the comparison, from equal numbers of clips.
         controls: dimension with single forecasts of the models that have ensembles in this
             dimension. The figure ``gain`` shows scores of ensembles divided by those of single
             forecasts; both have the same name in the paper.

@@ -75,7 +75,10 @@ class WeightFile(Strict):
 
     @property
     def is_fetched(self) -> bool:
-        """Whether the file can be downloaded and verified."""
+        """Whether `stp list weights --fetch` can download the file and verify its SHA-256.
+
+        It says nothing about whether the file has been downloaded.
+        """
         return bool(self.url or self.packaged) and self.sha256 is not None
 
     @property
