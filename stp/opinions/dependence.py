@@ -5,7 +5,9 @@ from scipy.spatial.distance import pdist, squareform
 
 
 def correlation_of_distances(x: np.ndarray, y: np.ndarray) -> float:
-    """Pearson's correlation of the distances of all pairs of videos.
+    """Correlate the distances between videos in two sets of features (Pearson's correlation).
+
+    Each set gives one distance for each pair of videos, that between their features.
 
     This is what Somraj et al. (2022, section 5.2.1) describe as distance correlation. The quantity
     of Székely et al. (2007) that they cite is `distance_correlation`.
@@ -18,7 +20,7 @@ def correlation_of_distances(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def distance_correlation(x: np.ndarray, y: np.ndarray) -> float:
-    """The distance correlation of Székely, Rizzo and Bakirov (2007), from 0 to 1.
+    """Compute the distance correlation of Székely, Rizzo and Bakirov (2007), from 0 to 1.
 
     Args:
         x: first set of features, a row for each of N videos, float (N, number of features).
@@ -35,11 +37,17 @@ def _centred(distances: np.ndarray) -> np.ndarray:
 
 
 def dissimilarity(first: np.ndarray, last: np.ndarray) -> float:
-    """One minus the cosine similarity of the features of two frames, as in Figure 6 of the paper.
+    """Compute one minus the cosine similarity of the features of two frames.
+
+    Somraj et al. (2022) state this score for the two videos of their Figure 6, between the first
+    context frame and the last predicted frame.
 
     Args:
         first: features of the first frame, (number of features,).
         last: features of the last frame, with the same shape.
+
+    Returns:
+        number from 0 (features are proportional) to 2; NaN if all features of a frame are 0.
     """
     lengths = np.linalg.norm(first) * np.linalg.norm(last)
     return float(1 - first @ last / lengths) if lengths > 0 else float("nan")

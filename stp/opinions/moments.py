@@ -5,14 +5,14 @@ from typing import Literal, NamedTuple
 from scipy import stats
 
 
+# Only with divisor n do the deviations of groups in Table 2 of PVQA (e.g. stochastic and
+# deterministic predictions) give the printed deviation of all videos in these groups.
 class Moments(NamedTuple):
     """Moments of the mean opinion scores (MOS) of a group of videos.
 
     Attributes:
         mean: mean of the n scores, from 0 to 100.
-        deviation: standard deviation of the scores, with divisor n. Only with this divisor do the
-            deviations of groups in Table 2 of PVQA (e.g. stochastic and deterministic predictions)
-            give the printed deviation of all videos in these groups.
+        deviation: standard deviation of the scores, with divisor n, as in Table 2 of PVQA.
         n: number of videos.
     """
 

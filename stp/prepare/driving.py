@@ -91,8 +91,9 @@ def cut_windows(
         span: number of frames in a window.
         fps: frames per second, for recordings without times.
         subsets: further test subsets with longer windows: number of frames of a window, by name.
-        gap_s: maximum step in time, in seconds, of test windows that are also in the subset
-            ``without_gaps``, if times are known; None without this subset.
+        gap_s: longest allowed step from frame to frame, in seconds, in the subset ``without_gaps``:
+            test windows without a longer step also form this subset. Recordings whose times are
+            unknown add no windows to it. None without this subset.
         clusters: ``recording``: all windows of a recording are one cluster; ``block-60s``: windows
             that start within the same 60 s of a recording, counted from its first frame, are one
             cluster.

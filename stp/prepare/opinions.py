@@ -144,11 +144,15 @@ class Source:
         self.raw, self.folder = raw, folder
 
     def at(self, name: str) -> str:
-        """The path of a file relative to the raw folder."""
+        """Path of a file relative to the raw folder.
+
+        Args:
+            name: name of the file in the folder of the database.
+        """
         return f"{self.folder}/{name}"
 
     def has(self, name: str) -> bool:
-        """Whether the release has a file."""
+        """Whether the release has a file, given its name in the folder of the database."""
         return self.at(name) in self.raw.names
 
     def in_folder(self, folder: str) -> list[str]:
@@ -192,6 +196,11 @@ class Source:
 
     def number(self, name: str, row: dict[str, str], column: str) -> float:
         """Read a field as a finite number.
+
+        Args:
+            name: name of the CSV file in the folder of the database, for errors.
+            row: row of this file, from `rows`: its fields, by name of the column.
+            column: name of the column whose field is read.
 
         Raises:
             StpError: the field is not a finite number.
@@ -302,7 +311,7 @@ class Source:
     def same(
         self, file: str, videos: Iterable[str], names: list[str], *, all_of_them: bool
     ) -> None:
-        """Check that all videos that a file or folder names have opinions.
+        """Check that every video in a file or folder has an opinion, and perhaps the reverse.
 
         Args:
             file: name of the file or folder, for errors.

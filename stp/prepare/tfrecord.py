@@ -60,7 +60,7 @@ class Record(NamedTuple):
     """Location of a record in a TFRecord file.
 
     Attributes:
-        offset: offset of the length field in the file or archive, bytes.
+        offset: offset of the record, which begins with its length, in the file or archive, bytes.
         bytes: size of the data, bytes.
     """
 
@@ -98,7 +98,12 @@ def records(
 
 
 def read_record(path: Path, record: Record, name: str | None = None) -> bytes:
-    """The data of one record.
+    """Read the data of one record.
+
+    Args:
+        path: path of the file, or of an archive that contains the file uncompressed.
+        record: offset and size of the record, from `records`.
+        name: name of the file, for errors; `path` by default.
 
     Raises:
         StpError: the record is cut off, or its checksum does not match.
@@ -197,7 +202,12 @@ def sequence_example(data: bytes, name: str) -> tuple[Features, dict[str, list[F
 
 
 def required_feature(features: Features, key: str, name: str) -> Feature:
-    """Return the feature with a name, or raise an error.
+    """Return a certain feature of an example, or raise an error if it is missing.
+
+    Args:
+        features: features by name, from `example` or `sequence_example`.
+        key: name of the feature to return.
+        name: name of the record, for errors.
 
     Raises:
         StpError: the feature is missing.

@@ -16,7 +16,9 @@ SCALES = 3
 
 
 def values(database: Database, features: None = None) -> np.ndarray | Unavailable:
-    """Compute the similarity of each video, averaged over frames and channels.
+    """Compute the MS-SSIM between each predicted video and its true future.
+
+    It is averaged over frames and channels.
 
     Args:
         database: the rated videos.

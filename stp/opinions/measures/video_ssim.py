@@ -9,7 +9,9 @@ from stp.opinions.prepared import Database
 
 
 def values(database: Database, features: None = None) -> np.ndarray | Unavailable:
-    """Compute the similarity of each video, averaged over frames and channels.
+    """Compute the SSIM between each predicted video and its true future.
+
+    It is averaged over frames and channels.
 
     Args:
         database: the rated videos.

@@ -142,7 +142,8 @@ class Clock:
             frame: index of the frame.
             cycle: the cycle. "year": monthly times, in which the phase is the month; "day": the
                 phase is the time of day; "day_of_year": the phase is the day of the year and the
-                time of day. None is not asked for: data without a cycle have no phases.
+                time of day. It must not be None, since data without a cycle have no phases; this is
+                not checked.
             frame_step: number of stored frames from one frame of a window to the next.
 
         Returns:

@@ -55,18 +55,13 @@ def far_value(
 ) -> tuple[float, float, float] | None:
     """Find a code for missing values that nobody declared: a single value far from all others.
 
-    Only the smallest and the largest of all values can be the code. The remaining values, without
-    common codes (`MARKS`) and without ``fill``, are called others. The distance is that from the
-    value to the nearest of the others; the range of the others is their largest minus their
-    smallest. There are two cases:
+    Only the smallest and the largest of all values can be the code. The others are all remaining
+    values except common codes (`MARKS`) and ``fill``. They have the range r = largest - smallest;
+    d is the distance from a value v to the nearest of them. The value is far
 
-    - A common code, such as -9999, is far if the distance exceeds the range of the others. It is
-      also far if it is negative and none of the others is.
-    - Another whole number, of 100 or more in size, is far if three conditions hold. The distance
-      exceeds 10 times the range of the others. The size of the number exceeds 10 times that of all
-      others. Some of the others are not whole.
-
-    Values of 8 bits have no room for a code, so callers do not ask about them.
+    - if it is a common code, such as -9999: if d > r, or if v < 0 and no other is negative;
+    - if it is another whole number with abs(v) >= 100: if d > 10 r, abs(v) > 10 abs(o) for each
+      other o, and not all others are whole.
 
     Args:
         blocks: function that yields all values in parts; called only if `low` or `high` may be a
@@ -78,6 +73,7 @@ def far_value(
     Returns:
         the far value, and the smallest and largest of the others; None without a far value.
     """
+    # Values of 8 bits have no room for a code, so callers do not ask about them.
     ends = [end for end in (low, high) if end != fill and _may_be_mark(end)]
     if not ends:
         return None

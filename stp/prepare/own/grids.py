@@ -216,7 +216,8 @@ def raw_path(raw: RawFiles, name: str) -> Path:
         name: name of the file or store, from `names_of`.
 
     Raises:
-        StpError: a file is missing, differs from the lock file, or is in another folder.
+        StpError: a file is missing or differs from the lock file; or the folder of a Zarr store has
+            other files, or not all of its files are below the same raw folder.
     """
     if not name.endswith(".zarr"):
         return raw.find(name)

@@ -45,7 +45,15 @@ class PictureOptions(Common):
 
 
 class Task(NamedTuple):
-    """Some frames to decode: files of their pictures, and channels, size and crop of the result."""
+    """Some frames to decode: files of their pictures, and channels, size and crop of the result.
+
+    Attributes:
+        names: names of the raw files, in the order of the frames.
+        channels: number of channels, 1 (grey) or 3 (RGB).
+        height: height of a prepared frame, pixels.
+        width: width of a prepared frame, pixels.
+        crop: crop before resizing: "centre", [top, left, height, width] in pixels, or None.
+    """
 
     names: list[str]
     channels: int
@@ -58,6 +66,12 @@ def raw_contents(
     raw: RawFiles, options: PictureOptions, shape: tuple[int, int, int], _: Path
 ) -> RawContents:
     """Find the folders of pictures, and describe each as a recording, sorted by frame number.
+
+    Args:
+        raw: the raw files.
+        options: options of the reader.
+        shape: required number of channels, 1 (grey) or 3 (RGB), height and width of frames.
+        _: folder for unpacked files, which other kinds of data need.
 
     Raises:
         StpError: there are no pictures, or frame numbers are missing or occur twice.
@@ -158,7 +172,14 @@ def in_order(names: list[str], gaps: str) -> tuple[list[str], list[int]]:
 
 
 def decode(raw: RawFiles, task: Task) -> np.ndarray:
-    """Decode the pictures of some frames, uint8 (T, C, H, W).
+    """Decode some frames of a recording, each from one picture.
+
+    Args:
+        raw: the raw files.
+        task: names of the pictures, and channels, size and crop of the frames.
+
+    Returns:
+        frames in the order of the names, uint8 (T, C, H, W).
 
     Raises:
         StpError: a picture is damaged, or its size differs from the previous one.

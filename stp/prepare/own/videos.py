@@ -89,6 +89,12 @@ def raw_contents(
 ) -> RawContents:
     """Find the videos, count their frames, and describe each as a recording.
 
+    Args:
+        raw: the raw files.
+        options: options of the reader.
+        shape: required number of channels, 1 (grey) or 3 (RGB), height and width of frames.
+        _: folder for unpacked files, which other kinds of data need.
+
     Raises:
         StpError: there are no videos, or a video is damaged.
     """
@@ -175,13 +181,17 @@ def size(path: Path) -> tuple[int, int]:
 
 
 def decode(raw: RawFiles, task: Task) -> Decoded:
-    """Decode some frames of a video, uint8 (T, C, H, W).
+    """Decode some consecutive frames of a video.
 
-    Packets of some formats may contain no frame, so there may be fewer frames than packets. Missing
-    frames are filled with the last frame.
+    Frames were counted without decoding, as the packets of the file. In some formats, packets may
+    contain no frame, so there may be fewer frames. The last frame then fills the missing places.
+
+    Args:
+        raw: the raw files.
+        task: name of the video, range of frames, and channels, size and crop of the frames.
 
     Returns:
-        the frames, with the number of existing frames as note.
+        frames, uint8 (T, C, H, W), with the number of existing frames as note.
 
     Raises:
         StpError: the video is damaged, or none of the frames exists.

@@ -200,7 +200,17 @@ def line_of(path: Path, form: Layout, row: int, by_number: bool) -> int:
 
 
 def split(line: str, separator: str) -> list[str]:
-    """Split a line into the values of its columns."""
+    """Split a line of a text table into the values of its columns.
+
+    Args:
+        line: the line.
+        separator: one of `SEPARATORS`. `BLANKS` stands for one or more blanks or tabs. A value in
+            double quotes may contain any other separator.
+
+    Returns:
+        the values without surrounding blanks, and except with `BLANKS` without double quotes; the
+        whole line as one value if its quotes are wrong.
+    """
     if separator == BLANKS:
         return line.split()
     try:
