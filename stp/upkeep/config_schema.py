@@ -40,7 +40,7 @@ class Kind:
     Attributes:
         checked_by: class that checks the files.
         files: pattern of the files' paths, relative to ``config/``, such as ``models/*.yaml``.
-        title: title of the section about the files on the page.
+        title: title of the section about these files in docs/configuration.md.
     """
 
     checked_by: type[Strict]
@@ -183,7 +183,11 @@ the first line of a file does the same in most editors:
 
 
 def page() -> str:
-    """Make docs/configuration.md, the page of all keys with their types and meanings."""
+    """Make the text of docs/configuration.md, the page of all keys of configuration files.
+
+    Returns:
+        the page in Markdown, with types, defaults and meanings of the keys; it is not written.
+    """
     lines = [PAGE]
     parts: dict[str, Json] = {}
     for name in KINDS:

@@ -107,12 +107,15 @@ class OlderArtefacts:
         return min(comparisons, key=lambda c: (len(c.all), -finish_time(c.receipt)), default=None)
 
     def compare(self, artefact: Artefact, folder: str, receipt: Receipt) -> Comparison:
-        """Compare a planned artefact with an existing one.
+        """Compare code, recipe and inputs of a planned artefact with those of an existing one.
 
         Args:
             artefact: the planned artefact.
             folder: folder of the existing artefact, relative to the store.
             receipt: receipt of the existing artefact.
+
+        Returns:
+            the differences of code and recipe, and those of each input that differs.
         """
         key = artefact.folder, folder
         if key not in self._comparisons:

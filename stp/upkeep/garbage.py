@@ -37,7 +37,9 @@ class GarbageItem:
     Attributes:
         kind: "artefact", "predictions", "leftover" (of a killed process) or "state" (of a job).
         folder: path of the folder, relative to the store.
-        holder: folder with the lease of a process that may be using the folder.
+        holder: folder, relative to the store, with the lease (a file that names a process) by which
+            ``folder`` is marked as in use: ``state/<folder>``, or ``folder`` itself if it is below
+            ``state/``.
         why: reason why the folder is not needed.
         bytes: size on disk, in bytes.
         files: number of files.
@@ -210,10 +212,9 @@ def delete(
             runs may begin meanwhile.
         say: callback that receives each folder before it is deleted.
         needed_then: artefacts that were needed when the garbage was listed, from
-            `needed_artefacts`. With them, jobs are found that began after the listing and belong to
-            no known plan: such a job makes an artefact that is neither in ``needed_then`` nor in
-            the claims (records of what checkouts need). It may read any artefact, so no artefact is
-            deleted while it runs. None counts as no needed artefacts.
+            `needed_artefacts`. No artefact is deleted while a job makes an artefact that is neither
+            among them nor in a claim (record of what a checkout needs), since such a job may read
+            any artefact. With None, this holds for each job whose artefact is in no claim.
         oldest: Unix time; earlier claims are ignored. 0 to use all claims.
     """
     for item in rubbish:
