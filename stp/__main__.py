@@ -11,10 +11,8 @@ from stp.job_client import hand_over_job
 def main() -> None:
     """Run the command line, ``stp VERB ...``, and exit with its status.
 
-    A local run starts a job server: a process that has imported most of the package already, and
-    forks a child for each command (`stp.job_server`). If this command belongs to such a run, the
-    server is asked to run it. If there is no server, or if the server refuses, the command runs in
-    this process.
+    In a local run, the job server (`stp.job_server`) runs the command. Without a server, or if the
+    server refuses, the command runs in this process.
     """
     status = hand_over_job()
     if status is not None:

@@ -89,10 +89,24 @@ def choose(
     horizon: int | None = None,
     interval: int | None = None,
 ) -> Evaluation:
-    """Find the only evaluation of a scale file that has the given values; None matches every value.
+    """Find the only evaluation of a scale file that has the given values.
 
-    For the subsets ``train`` and ``val``, which no scale file evaluates, an evaluation is made, so
-    that models elsewhere can be trained on their windows.
+    No scale file evaluates the subsets ``train`` and ``val``. For these, an evaluation is made from
+    the dataset, horizon and interval alone, so that models elsewhere can be trained on its windows.
+    Its dimension is empty, it is trained and tested on the dataset, and `trained_on` and
+    `train_subset` are ignored.
+
+    Args:
+        config: configuration with the scale file.
+        dataset: name of the dataset whose windows are predicted.
+        dimension: question of the benchmark, such as ``short_term``; None for any.
+        trained_on: name of the dataset that models are trained on; None for any.
+        train_subset: "all", or a subset of the training data; None for any.
+        subset: split or subset of the windows, such as ``test``; None for any that is planned.
+        horizon: number of frames to predict; None for any, or, for ``train`` and ``val``, for that
+            of the dataset.
+        interval: spacing of the frames of a window, in frames of the clip; None for any, or, for
+            ``train`` and ``val``, for 1: every frame.
 
     Raises:
         StpError: no evaluation matches, or several do.

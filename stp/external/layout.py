@@ -120,7 +120,9 @@ def layouts(channels: int, height: int, width: int) -> list[Layout]:
 
 
 class LayoutCheck:
-    """Search for a wrong layout: compares predicted frames with observed ones, while they are read.
+    """Search for a wrong layout of predicted frames, by comparing them with observed frames.
+
+    Samples are passed to `add` while they are read; at most 50, spread evenly, are compared.
 
     The error of a predicted frame is its mean squared difference from the last context frame (small
     for persistence) or from the true frame (small for a good forecast), whichever is smaller. Each
@@ -217,10 +219,14 @@ class LayoutCheck:
         self._reversed += tells & is_nearer
 
     def mistake(self) -> Mistake | None:
-        """Find the likely mistake, by the samples that were added.
+        """Find the likely mistake in the layout of the predictions compared so far.
+
+        It is an order of rows, columns or channels, or else of lead times, in which the predictions
+        fit observed frames far better. `add` has compared them.
 
         Returns:
-            the mistake; None if the layout seems right, or if too few samples are telling.
+            the mistake; None if the layout seems right, or if it cannot be told, because too few
+            predictions are close to an observed frame in either layout.
         """
         enough = self._telling >= np.maximum(FEWEST, self._differing / 2)
         wrong = enough & (self._fitting >= SHARE * self._telling)
@@ -283,7 +289,7 @@ def coordinate_names(coordinates: Mapping[str, Coordinate]) -> set[str]:
 
 
 def compare_coordinates(source: Source, coordinates: Mapping[str, Coordinate]) -> Mistake | None:
-    """Compare the axes of predictions with those of the windows: names of dimensions, coordinates.
+    """Compare dimension names and coordinates of predictions with those of the windows.
 
     Args:
         source: predictions.

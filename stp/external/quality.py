@@ -79,8 +79,9 @@ class Rating:
         low, high: ends of the 95 % prediction interval, in points; None without a quality.
         distance: distance of the clip's features from those of the nearest rated video, as a
             multiple of the largest such distance among rated videos.
-        features: kind of features: `EXACT`, those of each frame; or `POOLED`, their mean and
-            deviation over the predicted frames, for clips with other numbers of frames.
+        features: kind of features: `EXACT`, those of each frame, for clips with as many frames as
+            the rated videos; or `POOLED`, their mean and standard deviation over the predicted
+            frames, for other clips.
         reason: reason why the quality is missing; empty if there is one.
     """
 
@@ -127,7 +128,7 @@ class ClipRatings:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Rank correlation of a metric with the predicted ratings, over the clips of a cell.
+    """Rank correlation of a metric with a measure's predicted ratings, over the clips of a cell.
 
     Attributes:
         convention: exact definition of the metric, such as ``ssim.range2``.
@@ -178,9 +179,11 @@ class Measure:
         return self.source == OFFICIAL
 
     def fit_measure(self) -> FittedQuality:
-        """Train the measure on all rated videos, once for each kind of features.
+        """Train the measure on all rated videos, once for each of two kinds of features.
 
-        The kinds are `EXACT` and `POOLED`; see `Rating`.
+        `EXACT` are the features of each frame. They serve to rate clips with as many frames as the
+        rated videos. `POOLED` are mean and standard deviation of these features over the predicted
+        frames. They serve to rate clips of other lengths.
         """
         _, splits = self.database.splits(SPLITS)
         channels = NETWORKS[self.network].channels
@@ -387,12 +390,13 @@ def of_cell(cell: CellRow, count: int | None = None) -> Iterator[Clip]:
 
 
 def agreements(results: ClipRatings, cell: CellRow) -> list[Agreement]:
-    """Correlate ratings of the clips of a cell with other scores of these clips.
+    """Correlate the ratings that a measure predicts for a cell's clips with other metrics.
 
-    Distances between sets, such as FVD, are left out: they have no value for a single clip.
+    The correlation is over the clips. Distances between sets, such as FVD, are left out: they have
+    no value for a single clip.
 
     Args:
-        results: ratings of the clips.
+        results: ratings of the clips, as a measure of quality predicts them (not those of people).
         cell: the scored cell whose clips were rated.
 
     Returns:
@@ -428,8 +432,8 @@ def summary(results: ClipRatings, others: Sequence[Agreement] = ()) -> list[str]
     """Describe ratings in lines of text: their accuracy, number and mean.
 
     Args:
-        results: the ratings.
-        others: correlations of the ratings with other scores, which get a line each.
+        results: the ratings that a measure predicts.
+        others: correlations of the ratings with metrics, which get a line each.
     """
     origin = "their opinions are official"
     if results.source != OFFICIAL:

@@ -264,13 +264,12 @@ def order(
 ) -> Problem | None:
     """Find misplaced forecasts, which seem to belong to other samples.
 
-    Let d(i, j) be the distance between the forecast of sample i, at the first lead time, and sample
-    j: the root mean square difference from its last context frame (small for persistence) or from
-    its true frame (small for a good model), whichever is smaller.
+    A forecast is misplaced if it is less than half as far from another sample as from its own, and
+    less than half as far from that sample as that sample's forecast is. Samples whose windows
+    overlap are not compared.
 
-    Forecast i is misplaced if there is a sample j with d(i, j) < d(i, i) / 2 and
-    d(i, j) < d(j, j) / 2. By the second condition, similar forecasts do not count as misplaced.
-    Samples whose windows overlap are not compared.
+    The distance d(i, j) of forecast i from sample j is the root mean square difference of its first
+    lead time from the last context frame or the true frame of j, whichever is smaller.
 
     Args:
         tables: statistics of all samples.
@@ -281,6 +280,9 @@ def order(
         the problem, with the first sample whose forecast is misplaced, and the number of others;
         None if no forecast is misplaced.
     """
+    # d is small for persistence by the context frame, and for a good model by the true frame.
+    # Forecast i is misplaced if d(i, j) < d(i, i) / 2 and d(i, j) < d(j, j) / 2 for some j. By the
+    # second condition, similar forecasts do not count as misplaced.
     scale = max(float(tables.latest.std(axis=0).max()), 1e-12)
     forecasts, latest, observed = (
         table.astype(np.float64) / scale

@@ -202,8 +202,10 @@ class Source(Protocol):
         dtype: stored type.
         samples: index of the sample of each row; None if the predictions do not state it, so that
             their rows are in the order of `index.csv`.
-        dims: names of the dimensions; empty if the file does not name them.
-        coordinates: coordinates beside the predictions, by name.
+        dims: names of the dimensions, e.g. ``("sample", "lead", "channel", "y", "x")``; empty if
+            the file does not name them.
+        coordinates: arrays beside the predictions, by name, with the coordinates of an axis, e.g.
+            ``lat``.
     """
 
     path: Path
@@ -218,9 +220,10 @@ class Source(Protocol):
 
 
 class ArraySource:
-    """Predictions in one array: a memory-mapped .npy file, or a Zarr array.
+    """Predictions in one array: a memory-mapped .npy or .npz file, or (`ZarrSource`) a Zarr array.
 
-    The attributes are those of `Source`. ``dims`` is empty: .npy files do not name dimensions.
+    The attributes are those of `Source`. ``dims`` is empty, since NumPy files do not name
+    dimensions; `ZarrSource` sets it.
 
     Args:
         path: path of the file or folder, for messages.
@@ -287,7 +290,7 @@ class FileSource:
         self.samples: list[int] | None = list(range(len(clips)))
 
     def read(self, rows: list[int]) -> np.ndarray:
-        """Read submitted predictions of samples by index."""
+        """Read the predictions of samples, given by their indices."""
         return np.stack([self._load(row) for row in rows])
 
     def _load(self, sample: int) -> np.ndarray:
@@ -313,7 +316,9 @@ def open_source(
         folder: folder of the submission.
         windows: windows that were predicted.
         spool: folder for unpacked files.
-        coordinates: names of the coordinates to read, if the predictions have them.
+        coordinates: names of the arrays of coordinates along the axes of the predictions to read,
+            e.g. ``{"lead", "lat", "latitude"}``. Names that the file lacks are ignored; .npy files
+            have none of them.
 
     Raises:
         StpError: predictions are missing, damaged, or present in several forms.
@@ -368,9 +373,10 @@ def _map(path: Path, original: Path) -> np.ndarray:
 
 
 class ZarrSource(ArraySource):
-    """Predictions in a Zarr array, with a check for missing chunks, which Zarr reads as zeros.
+    """Predictions in a Zarr array, with a check for chunks that are missing in the store.
 
-    The attributes are those of `Source`.
+    Zarr reads missing chunks as fill values, such as zeros. The attributes are those of `Source`.
+    ``dims`` has the names that Zarr 3 or xarray wrote.
 
     Args:
         path: path of the store, for messages.

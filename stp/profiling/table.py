@@ -24,10 +24,43 @@ from stp.profiling.published import CLIPS_PER_S, PublishedComplexity, published_
 class ProfileRow:
     """Size, speed and memory of one model on Moving-MNIST, beside the values that PredBench prints.
 
-    An evaluation is a forward pass of the network; some models need several for a forecast. Names
-    with ``published`` are printed values, those with ``as_published`` are counted as the paper
-    counts. Multiply-adds (gmacs) are in 10^9, memory (mb) in 10^6 bytes, differences in per cent of
-    the published value. None stands for a value that was not determined.
+    An evaluation is a forward pass of the network; some models need several for a forecast. None
+    stands for a value that was not determined.
+
+    Attributes:
+        model: name of the model.
+        title: title of the model.
+        parameters: number of parameters of the network.
+        parameters_as_published: number of parameters, counted as the paper counts.
+        parameters_published: number of parameters that the paper prints.
+        parameters_difference_percent: difference of the two numbers before, in per cent of the
+            printed one.
+        evaluations_per_forecast: number of evaluations of the network in a forecast.
+        gmacs_per_evaluation: multiply-adds of an evaluation, in 10^9.
+        gmacs_per_forecast: multiply-adds of a forecast, in 10^9.
+        gmacs_as_published: multiply-adds, counted as the paper counts, in 10^9.
+        gmacs_published: multiply-adds that the paper prints (as FLOPs), in 10^9.
+        gmacs_difference_percent: difference of the two numbers before, in per cent of the printed
+            one.
+        evaluations_per_s: evaluations per second, each clip of a batch counted as one.
+        evaluations_per_s_published: speed that the paper prints, taken for evaluations per second.
+        evaluations_per_s_ratio: measured evaluations per second, divided by the printed ones.
+        forecasts_per_s: forecasts per second, each clip of a batch counted as one.
+        frames_per_s_by_evaluation: predicted frames per second in the timed evaluations: frames
+            that one evaluation contributes to a forecast, times `evaluations_per_s`.
+        frames_per_s_by_forecast: predicted frames per second in the timed forecasts: frames of a
+            forecast, times `forecasts_per_s`. It includes the work between evaluations.
+        batch: number of clips that were computed at once.
+        peak_memory_forecast_mb: largest memory in a forecast, in 10^6 bytes.
+        peak_memory_training_step_mb: largest memory in a training step, in 10^6 bytes.
+        device: processor or GPU of the measurement.
+        threads: number of CPU threads.
+        precision: floating point type of the network.
+        torch: version of PyTorch.
+        host: name of the machine.
+        other_work_cpus: number of CPUs that other processes kept busy on average during the
+            measurement, if they may have slowed it down; 0 if enough CPUs were free.
+        notes: remarks, such as how the paper counts otherwise.
     """
 
     model: str

@@ -43,9 +43,14 @@ def as_published(recipe: Mapping[str, Any], counted_size: Size | None = None) ->
     """Count parameters and multiply-adds of a network as PredBench's Table 19 does.
 
     For most networks, these are the parameters and the multiply-adds of one evaluation, as
-    `stp.profiling.size.size` counts them. Exceptions are networks that the table counts with
-    frames of three channels, E3D-LSTM, and networks that compute a part once for all evaluations of
-    a forecast.
+    `stp.profiling.size.size` counts them. There are three exceptions:
+
+    - ConvLSTM and PredRNN++ are counted with frames of three channels, although those of
+      Moving-MNIST have one.
+    - For E3D-LSTM, the recall of memory is counted once for each frame of the window, although it
+      is computed once.
+    - For networks that compute a part once for all evaluations of a forecast, this part is added to
+      one evaluation.
 
     Args:
         recipe: dict that describes the network, as for `stp.models.create`, with the frames of
@@ -81,11 +86,16 @@ def as_published(recipe: Mapping[str, Any], counted_size: Size | None = None) ->
 
 
 def count(config: Config) -> dict[str, Any]:
-    """Count all networks of PredBench's Table 19, in its order.
+    """Count parameters and multiply-adds of the networks in PredBench's Table 19, in its order.
+
+    Args:
+        config: configuration, with the networks and the published values.
 
     Returns:
-        by name of the model, a dict with ``size``, as this project counts
-        (`stp.profiling.measure.describe_size`), and ``as_published``, the fields of `Counted`.
+        by name of the model, a dict with two counts: ``size``, as this project counts
+        (`stp.profiling.measure.describe_size`), and ``as_published``, as the table counts: a dict
+        with the numbers ``parameters`` and ``multiply_adds``, and ``how``, the difference between
+        the two ways in words (`Counted`).
 
     Raises:
         StpError: the published values are damaged.

@@ -40,14 +40,15 @@ def unit_of_value(
     level: float | str | None = None,
     stated: str = "",
 ) -> str:
-    """Determine the unit of a score for readers; empty if it has none.
+    """Determine the unit of a score as printed in a table, e.g. "m² s⁻²"; empty if it has none.
 
     Args:
-        folder: folder of the prepared test data.
+        folder: folder of the prepared test data, which state the units of their variables.
         unit: unit that the configuration declares for the convention (exact definition of a
             metric). It may refer to the data's units, as in ``of the variable, squared``.
         convention: name of the convention.
-        variable, level: variable and level of the value; None for all together.
+        variable: name of the variable, such as ``z``; None for all variables together.
+        level: level of the variable, such as 500; None for all levels together, or without levels.
         stated: units of the data in the configuration, used if the data are no longer in the store.
 
     Raises:

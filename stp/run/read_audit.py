@@ -152,12 +152,18 @@ class ReadAudit:
         return result
 
     def check_open(self, path: Any, mode: Any, flags: Any) -> None:
-        """Check a file that is being opened; a file that the job creates may be read later.
+        """Refuse to open a file for reading that the fingerprint does not cover.
+
+        Any file may be opened for writing or created. It is remembered, since the job may read it
+        later.
 
         Args:
             path: path of the file, or a file descriptor, which is not checked.
             mode: mode of Python's ``open``; None for ``os.open``.
             flags: flags of ``os.open``.
+
+        Raises:
+            StpError: the file is to be read, and the fingerprint does not cover it.
         """
         if isinstance(path, int) or path is None:
             return

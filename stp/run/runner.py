@@ -112,7 +112,10 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
 
 
 def import_core(core: str) -> ModuleType:
-    """Import the module that makes an artefact, and never garbage-collect its objects.
+    """Import the module that makes an artefact, without garbage collection, to save time.
+
+    All objects that exist after the import are exempt from garbage collection until this process
+    ends. A module that is imported already is returned as it is.
 
     Args:
         core: name of the module, such as ``stp.train.run``.

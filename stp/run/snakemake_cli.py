@@ -107,7 +107,11 @@ def exits_plainly() -> Iterator[None]:
 
 
 def refuse_bad_configfiles() -> None:
-    """End this process with a message if `check_configfiles` refuses a file."""
+    """End this process with a message if a file after ``--configfile`` cannot be used.
+
+    It is refused if it is missing or not YAML, or if it is a target that Snakemake would take for a
+    configuration file (`check_configfiles`).
+    """
     with exits_plainly():
         check_configfiles()
 

@@ -9,11 +9,16 @@ from stp.plan.code_fingerprint import CodeOfPlan
 def refuse_if_changed(plan: Plan, artefact: Artefact) -> None:
     """Refuse to publish an artefact (results of a job) whose code changed while it was being made.
 
-    Changes of code that made only inputs of the artefact are ignored, because the next plan has
-    other paths for these inputs and the artefact.
+    Only the code that this job runs is compared. Code of jobs that made inputs may have been edited
+    meanwhile: it changes the fingerprints of these inputs and of the artefact, so the next plan
+    makes all of them anew in other folders, and nothing in this folder is mislabelled.
+
+    Args:
+        plan: plan of the artefact, made before the job started.
+        artefact: the artefact that was made.
 
     Raises:
-        StpError: the code was edited since this job started.
+        StpError: the code of this job was edited since it started.
     """
     code = CodeOfPlan(plan.config, plan.source)
     same = code.of(*artefact.code.modules).modules == artefact.code.modules

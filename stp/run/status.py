@@ -115,12 +115,16 @@ def cell_state(made: CellArtefacts, states: dict[str, ArtefactState]) -> Artefac
 def bad_attempts(
     plan: Plan, states: dict[str, ArtefactState], since: float
 ) -> list[tuple[Artefact, RecordedAttempt]]:
-    """List the attempts to make artefacts that did not succeed, the latest first.
+    """List the failed and killed attempts to make artefacts, the latest first.
 
     Args:
         plan: the plan.
         states: states of all artefacts of the plan, by folder.
-        since: Unix time; attempts at artefacts that were finished earlier are left out.
+        since: Unix time. If an artefact was finished before this time, all failed attempts at it
+            are left out.
+
+    Returns:
+        pairs of an artefact and a failed attempt at it.
     """
     entries = []
     for folder, artefact in plan.artefacts.items():
@@ -148,8 +152,8 @@ def describe(plan: Plan, states: dict[str, ArtefactState], since: float) -> dict
     Args:
         plan: the plan.
         states: states of all artefacts of the plan, by folder.
-        since: start of the current run in Unix time; failed attempts at artefacts that were
-            finished earlier are left out. 0 for all of them.
+        since: start of the current run in Unix time. If an artefact was finished before, the failed
+            attempts at it are left out. 0 to list them all.
 
     Returns:
         ``scale``, the name of the scale; ``store``, a path; ``time``, now in Unix time;

@@ -31,8 +31,8 @@ def whole_tracks(tracks: Tracks, width: int) -> Tracks:
     """Smooth whole tracks, as the released code of Atlas does before it cuts scenarios.
 
     The last observed positions are then averages that include future positions, and the truth is
-    smoothed. If a track has gaps that were too long to fill, its pieces, except the last, are
-    smoothed separately.
+    smoothed. If a track has gaps that were too long to fill, each piece between gaps is smoothed on
+    its own. The piece after the last gap is not smoothed at all, as in the released code.
 
     Args:
         tracks: tracks by person, see `stp.tracks.gaps.fill_gaps`.

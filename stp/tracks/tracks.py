@@ -23,17 +23,18 @@ previous one."""
 class Tracks:
     """R detections of people: who was where in which frame.
 
-    Detections are in the order of their file, on which only the protocol ``atlas-paper`` depends.
-    An annotation is a frame in which people were located; others may lie between annotations.
+    A detection is one person in one frame. An annotation is a frame in which people were located;
+    between two annotations, there may be frames in which nobody was. Detections are in the order of
+    their file, on which only the protocol ``atlas-paper`` depends.
 
     Attributes:
         frame: frame of each detection, float64 (R,). Frames are whole numbers, except after gaps
             were filled, and after recordings were moved in time as in the released code of Atlas
             (`with_released_clock`).
-        person: number of the person of each detection, int64 (R,).
+        person: number that stands for the person of each detection, int64 (R,).
         position: position of each detection, float64 (R, 2), metres.
-        step: number of frames between two annotations.
-        dt: seconds between two annotations.
+        step: number of frames from one annotation to the next; 1 if every frame is one.
+        dt: seconds from one annotation to the next.
         names: identifiers of people in the raw data, by number; empty if the numbers are the
             identifiers.
     """
@@ -103,7 +104,7 @@ def labels(person: np.ndarray, names: Mapping[int, str]) -> list[str]:
 
 
 def count_people(recordings: Sequence[np.ndarray]) -> int:
-    """Number of people; equal numbers in different recordings are different people.
+    """Count people; the same person number in different recordings stands for different people.
 
     Args:
         recordings: for each recording, the number of the person of each detection.
@@ -116,18 +117,20 @@ def split_in_time(
 ) -> tuple[Tracks, Tracks, int]:
     """Split detections at a moment into two parts that share neither moments nor people.
 
-    The order of the rows does not matter. People who appear in both parts are removed from the
-    first part, so that the second part, the test, is complete.
+    Recordings follow one another, so the cut is at one moment, in one of them: earlier recordings
+    are in the first part, later ones in the second. The order of the rows does not matter. People
+    who appear in both parts are removed from the first part, so that the second part, the test, is
+    complete.
 
     Args:
         tracks: detections of all recordings, concatenated by `join_recordings`.
         share: share of the detections before the cut, in the order of time, below 1.
-        recordings: number of detections of each recording; equal numbers of people in different
-            recordings are different people.
+        recordings: number of detections of each recording, in order. The same person number in
+            different recordings stands for different people.
 
     Returns:
-        both parts, ordered by frame and person, and the number of people removed from the first
-        part.
+        first part and second part, each ordered by frame and person; and the number of people
+        removed from the first part.
     """
     order = np.lexsort((tracks.person, tracks.frame))
     recording = np.repeat(np.arange(len(recordings)), recordings)[order]

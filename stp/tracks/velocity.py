@@ -17,7 +17,11 @@ def weights(velocities: int, mode: Mode = "gaussian") -> np.ndarray:
     Args:
         velocities: number of observed velocities.
         mode: ``gaussian``: half a Gaussian with its peak at the newest velocity; ``linear``: equal
-            weights; ``constant``: the newest velocity only.
+            weights, so that the mean velocity is that of the straight line from the first to the
+            last observed position; ``constant``: the newest velocity only.
+
+    Returns:
+        weights, (velocities,).
     """
     if mode == "linear":
         return np.full(velocities, 1 / velocities)

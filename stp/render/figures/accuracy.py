@@ -39,8 +39,10 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     """Draw the errors of predictors as curves over the setting, e.g. noise, that varies.
 
     Each test dataset and protocol has a row of two panels: one for the average displacement error
-    (ADE), one for the final displacement error (FDE). The setting is the first of the length of the
-    observation, noise, horizon and minimum number of people of which the tests have several values.
+    (ADE), one for the final displacement error (FDE). The setting is the first of these of which
+    the tests have several values: ``observe`` (length of the observation), ``noise`` (standard
+    deviation of the noise added to it), ``horizon`` (time to predict), ``people`` (minimum number
+    of people in a scenario).
 
     Args:
         scores: scores of all predictors in all tests of a dimension.

@@ -267,9 +267,10 @@ def _label(scores: Scores, cell: Cell) -> str:
 def base(courses: Iterable[Course]) -> list[Course]:
     """Select one course (results in a test and setting) for each predictor and test.
 
-    A predictor may be tested with several horizons, and with several minimum numbers of people in a
-    scenario. Each of these settings is a course. The course with the longest horizon is selected;
-    if several have this horizon, the one of them with the smallest minimum number of people.
+    A test may have several settings: different horizons, and different values of ``people``, the
+    number of people that a scenario must have at least. A predictor has a course for each of them.
+    The course with the longest horizon is selected. Of several with this horizon, it is the one
+    with the lowest value of ``people``.
     """
     best: dict[tuple[str, str], Course] = {}
     for course in courses:
@@ -283,9 +284,9 @@ def drawable(courses: Iterable[Course]) -> list[Course]:
     """Select the courses to draw as paths, at most one for each predictor and test.
 
     A course is the results of one predictor in one test and setting. For each predictor and test,
-    the course with the longest horizon is selected; if several have this horizon, the one of them
-    with the smallest minimum number of people in a scenario. A selected course is left out if its
-    predictions are no longer stored.
+    the course with the longest horizon is selected. Of several with this horizon, it is the one
+    with the lowest value of the setting ``people``, the number of people that a scenario must have
+    at least. A selected course is left out if its predictions are no longer stored.
 
     Args:
         courses: results of predictors in tests and settings.

@@ -56,7 +56,7 @@ class Scores:
     Attributes:
         manifest: path of the dimension's manifest.
         results: folder of results.
-        plan: content of the manifest.
+        plan: content of the manifest: models, tests, columns of the table, and titles.
         rows: all collected score rows.
         cases: results of the models by case (name of the test), in the order of the manifest.
         styles: style of each model, by title.
@@ -75,10 +75,10 @@ class Scores:
     published: tuple[PublishedValue, ...]
 
     def over_leads(self) -> Self:
-        """Copy the scores, with the columns of figures over lead time instead of the table's.
+        """Copy the scores for figures over lead time, which may show other metrics than the table.
 
-        Only some suites declare such columns, as ``curves`` in their configuration; for others, the
-        result is unchanged.
+        A suite declares these metrics as ``curves`` in its configuration. In the copy, they replace
+        the columns of the table. If a suite declares none, the columns stay as they are.
         """
         return replace(self, plan=over_leads(self.plan))
 
@@ -278,7 +278,14 @@ def published_by_lead(scores: Scores, case: str, column: str) -> dict[str, dict[
 
 
 def printed_name(scores: Scores, line: Line) -> str | None:
-    """The paper's name of a model or of its variant; None if the paper does not name it."""
+    """The paper's name of a model; None if the paper does not name it.
+
+    For results of a variant (a named set of options), it is the paper's name of this variant.
+
+    Args:
+        scores: scores of the dimension, with the names in the paper.
+        line: results of the model in one case (a test of the dimension), as in ``scores.cases``.
+    """
     return scores.plan.published_names.of_model(line.cells[0].key)
 
 

@@ -31,9 +31,9 @@ def draw(
             movie. With several samples, the name of the sample is added to the file names.
         samples: for each sample, its index, or a rule: ``median``, ``hardest`` or ``easiest`` by
             error.
-        models: names of the models to draw; all by default.
+        models: names of the models to draw; empty for all.
         variable: name of the only variable to draw; None for the variables of the table columns.
-        errors: whether movies show errors.
+        errors: whether movies show the errors of the forecasts, too.
         rank_by: exact definition of the metric that orders the models, such as ``ssim.range2``;
             None for the order of the manifest.
 
@@ -41,8 +41,8 @@ def draw(
         paths of the files.
 
     Raises:
-        StpError: a name or file type is unknown, two samples have one file, or predictions are
-            missing or damaged.
+        StpError: a name or file type is unknown, two samples would be written to the same path, or
+            predictions are missing or damaged.
     """
     for out in outs:
         if out.suffix not in (STRIP, *MOVIES):

@@ -68,7 +68,8 @@ class SampleForecasts:
     Attributes:
         title: title of the case, with the index of the sample.
         clip: name of the clip and, if known, its time.
-        chosen_by: name of the rule that chose the sample.
+        chosen_by: name of the rule that chose the sample, such as ``median``; or
+            ``sample-<index>``.
         number: index of the sample, from 0.
         why: reason for the choice of the sample.
         context: context frames, float32 (T_in, C, H, W), in the dataset's units, with the drawn
@@ -427,7 +428,16 @@ class Case:
 
 
 def one_seed(tested: TestedCase) -> dict[str, StoredCell]:
-    """Select one result of each model: that of the first seed and the longest horizon, by label."""
+    """Select one result of each model and variant: of the longest horizon, and its first seed.
+
+    Args:
+        tested: a case (a test), with the results of all models.
+
+    Returns:
+        the selected results, keyed by the label of the model in pictures: its title, followed by
+        the name of the variant if the model has several. Models without a result of the longest
+        horizon are left out.
+    """
     longest = max(setting_of(cell.key.setting)["horizon"] for cell in tested.cells)
     names = tested.names.models
     variants = {(cell.key.model, cell.key.variant) for cell in tested.cells}

@@ -41,10 +41,9 @@ def write(sample: SampleForecasts, outs: Sequence[Path], errors: bool = False) -
 def sheet_of(sample: SampleForecasts, errors: bool = False) -> tuple[Sheet, float]:
     """Make the content of a movie: truth and models for each variable, optionally with errors.
 
-    The movie has one or more rows for each variable. They show the variable side by side in the
-    truth and in the forecast of each model. If there are errors, each of these rows is followed by
-    a row with the errors of the same models; the place below the truth is empty. While the context
-    frames are shown, all panels of values show them, and panels of errors are empty.
+    Each row of values may be followed by a row with the errors of the same models, where the place
+    below the truth is empty. While the context frames are shown, all panels of values show them,
+    and panels of errors are empty.
 
     Args:
         sample: sample with the forecasts of all models.

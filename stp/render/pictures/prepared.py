@@ -31,10 +31,7 @@ def draw_prepared(
         name: name of the dataset, for the title.
         split: name of the split, such as ``test``.
         clips: number of clips, spread evenly over the split.
-        variable: name of the only variable to draw, such as ``t2m`` or ``z_500``; without its level
-            if `level` is given. None for all variables if there are one or two, else for the first.
-        level: level of the variable, such as the pressure level 500 of ``z_500``; None if the
-            variable has no level, or the name contains it.
+        variable, level: variable to draw and its level, as for `choose`; None for video.
     """
     sheet = sheet_of(Prepared(folder), name, split, clips, variable, level)
     from stp.render.pictures import drawing
@@ -63,10 +60,7 @@ def sheet_of(
         name: name of the dataset, for the title.
         split: name of the split, such as ``test``.
         n_clips: number of clips; all clips of a smaller split.
-        variable: name of the only variable to draw, such as ``t2m`` or ``z_500``; without its level
-            if `level` is given. None for all variables if there are one or two, else for the first.
-        level: level of the variable, such as the pressure level 500 of ``z_500``; None if the
-            variable has no level, or the name contains it.
+        variable, level: variable to draw and its level, as for `choose`; None for video.
 
     Returns:
         the sheet, with a group of panels for each drawn variable, and a panel for each clip.

@@ -67,15 +67,15 @@ class Scene:
     """A scenario (observed and future paths of people), with its map and predictions, to draw.
 
     Attributes:
-        title: title of the scenario.
-        person: identifiers of the N people in the raw data.
+        title: title of the picture.
+        person: identifiers of the N predicted people in the raw data.
         observed: positions at O observed steps, (N, O, 2), in metres.
         future: true positions at T later steps, (N, T, 2), in metres; NaN where they are unknown.
         dt: seconds between two positions.
         predicted: predictions of the models.
         obstacles: obstacles of the map; None without a map.
-        goals: goals of people on the map, (G, 2), in metres, or None.
-        notes: sentences for the reader, such as the origin of the data.
+        goals: places to which people of the map walk, (G, 2), in metres; None if unknown.
+        notes: sentences to print below the picture, such as the origin of the data.
         neighbours: positions of M people who are observed but not predicted, (M, O, 2), in metres.
     """
 
@@ -119,16 +119,17 @@ def scene_of(
     goals: np.ndarray | None = None,
     notes: Sequence[str] = (),
 ) -> Scene:
-    """Make the scene of one scenario.
+    """Make the scene of one scenario: its paths, map and predictions, to draw.
 
     Args:
-        scenarios: all scenarios.
+        scenarios: all scenarios of a test.
         number: index of the scenario, from 0.
-        title: title of the scene.
+        title: title of the picture.
         predicted: pairs of the label of a model and its predictions of N people at T steps in all S
             scenarios, (S, N, T, 2), or (K, S, N, T, 2) for K samples, in metres.
-        obstacles, goals: obstacles and goals of the map, or None.
-        notes: sentences for the reader.
+        obstacles: obstacles of the map; None without a map.
+        goals: places to which people of the map walk, (G, 2), in metres; None if unknown.
+        notes: sentences to print below the picture, such as the origin of the data.
     """
     followed = scenarios.has_future[number]
     others = scenarios.present[number] & ~followed

@@ -86,12 +86,13 @@ class Compared:
     Attributes:
         title: title of the test.
         cells: cell of each model's first seed, by label of the model.
-        place: the prepared dataset, with its map.
+        place: the prepared test dataset, with its map.
         scenarios: the scenarios of the test.
         predicted: K samples of predicted positions of N people at T steps, by label of the model,
             (K, S, N, T, 2), in metres.
         absent: reason why a model has no predictions, by label of the model.
-        mixtures: predicted mixtures by label, for models that predict mixtures.
+        mixtures: predicted mixtures of Gaussians, by label of the model, for those models that
+            predict mixtures.
     """
 
     title: str
@@ -192,13 +193,17 @@ class Compared:
 
 
 def compare(cells: Sequence[StoredCell], names: Names, *, lenient: bool = False) -> Compared:
-    """Read the predictions of all models of a test.
+    """Read scenarios and predictions of one test, to compare the paths that models predict.
 
     Args:
-        cells: results of the test, one for each model and seed.
+        cells: results of the test, one for each model and seed. Of each model, the first one is
+            read.
         names: titles of models and datasets.
         lenient: whether models with missing or damaged predictions are left out; if not, they raise
             an error.
+
+    Returns:
+        the scenarios and map of the test, and the predicted positions of each model.
 
     Raises:
         StpError: predictions or data are missing or damaged.
@@ -308,7 +313,8 @@ def labels_of_models(compared: Compared, models: Sequence[str]) -> list[str]:
 def select_models(compared: Compared) -> list[str]:
     """Select the models to draw: at most seven that were calibrated on the test dataset.
 
-    If no model was calibrated on that dataset, the first of all models are selected.
+    If no model was calibrated on that dataset, all models are candidates. Of more than seven
+    candidates, the first seven in the order of the cells of the test are selected.
 
     Returns:
         labels of the models.

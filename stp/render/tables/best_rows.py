@@ -16,12 +16,13 @@ class Standing:
     """Rank of a value among its rivals: values of the same column in comparable rows.
 
     Attributes:
-        rivals: number of rivals, including the value itself.
-        rank: rank, 1 for the best; equal values share the smallest rank; None without rivals.
-        place: highlighting of the value: 1 (best) if it prints like the best value and is not
-            significantly worse, 2 for the next best printed value, else 0; always 0 if all values
-            print the same.
-        best: model with the best value; empty without one.
+        rivals: number of rivals, including the value itself; 1 if it has no others.
+        rank: rank, 1 for the best; equal values share the smallest rank; None if `rivals` is 1.
+        place: how the value is highlighted: 1 as best, 2 as second best, 0 not at all. Values are
+            compared as rounded for print. 1 is for all values that print like the best and are not
+            significantly worse, 2 for those that print like the next best if there are more than
+            two rivals. All are 0 if all print the same.
+        best: title of the model with the best value; empty if `rivals` is 1.
         p: p value of the difference from the best value, as in table ``comparisons``; None for the
             best value itself, and if there is a ``reason``.
         corrected: p value, corrected for the tests of all pairs of rivals.
@@ -87,6 +88,10 @@ def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -
 def leagues(manifest: Manifest, rows: Sequence[Row]) -> list[League]:
     """Group the values of a table into leagues, within which values are ranked and tested.
 
+    Values of one league are of the same column (metric, variable, lead times), the same test
+    (dataset, subset, setting) and the same origin of the data. Usually they are also of models
+    that were trained on the same data. `league_of` lists all conditions.
+
     Returns:
         leagues, each a list of values given by index of the row and name of the column.
     """
@@ -144,9 +149,15 @@ def contests(
 def league_of(manifest: Manifest, row: Row, column: str) -> tuple[object, ...]:
     """Key of the league of a value: equal for values that are ranked together.
 
-    The key consists of the properties that ranks in table ``ranks`` have in common, such as test
-    data, setting and convention. Models that were trained on different data are not ranked
-    together, unless the table names the training data beside the model.
+    The key consists of:
+
+    - suite, dimension, training data, test data and setting of the row;
+    - origin of the data, scale, whether the split is leaky, and for scores that are the best of
+      several forecasts, how many;
+    - column, convention (exact definition of a metric) and part (such as lead times) of the value;
+    - number of clips, for distances between sets.
+
+    The training data are left out if the table names them beside the model.
     """
     entry = row.entries[column]
     first = row.cells[0] if row.cells else None

@@ -184,8 +184,7 @@ def render_convention_effects(database: Path, out: Path) -> None:
 def page(database: Path) -> Grid:
     """Make the page on how far ranks of models depend on the convention of a metric.
 
-    A convention is one exact definition of a metric. The page compares the rankings of the same
-    models in the same test under two conventions. `stp table convention_effects` shows it.
+    The page compares the rankings of the same models in the same test under two conventions.
 
     Args:
         database: path of the results store.

@@ -38,16 +38,17 @@ def demand_runs(runs: Iterable[tuple[str, int]], where: str) -> None:
 def is_reproduced(
     key: CellKey, tables: Mapping[str, str], models: Collection[tuple[str, str]], names: Names
 ) -> bool:
-    """Whether one of the paper's tables of reproduced models has values of a cell.
+    """Whether a cell has values in one of Tables 13-16 of PredBench.
 
-    These are Tables 13-16 of PredBench. The cell must be trained on the whole training split and
+    These tables compare models that were trained with the code of their authors and with the code
+    of PredBench, which reproduces it. The cell must be trained on the whole training split and
     tested on the whole test split of the same dataset.
 
     Args:
         key: key of the cell.
-        tables: name of the dataset's table of reproduced models, by dataset.
-        models: all pairs of a published table and a model in it, both by name.
-        names: names of models in the paper.
+        tables: name of the table among 13-16 that is about a dataset, by name of the dataset.
+        models: a pair (table, model) for every printed value, with names as in the paper.
+        names: the paper's names of models and their variants.
     """
     as_trained = key.trained_on == key.tested_on and key.train_subset == "all"
     model = names.of_model(key)

@@ -49,7 +49,17 @@ def explain_conventions(plan: Manifest, conventions: Iterable[str]) -> list[str]
 
 
 def write(out: Path, header: Sequence[str], rows: Sequence[Sequence[object]], grid: Grid) -> None:
-    """Write a table as .csv, .md, .tex and .html."""
+    """Write a table as .csv from its header and rows, and as .md, .tex and .html from its grid.
+
+    Args:
+        out: path of the .csv file; the other files are written beside it.
+        header: names of the columns of the .csv file.
+        rows: rows of the .csv file, a value for each column; None for an empty field.
+        grid: the same content as laid out for the other files, with rounded values and notes.
+
+    Raises:
+        StpError: a file cannot be written.
+    """
     lines = [
         header,
         *([format_number(v) if isinstance(v, float) else v for v in row] for row in rows),
@@ -70,15 +80,23 @@ def write_study(
     made_from: str,
     legend: Iterable[str] | None = None,
 ) -> None:
-    """Write a table of a study as .csv, .md, .tex and .html.
+    """Write a table of a distortion study: .csv with all values, .md, .tex and .html for reading.
 
     Args:
-        header, rows: column names and rows of the CSV file.
-        title, intro: title and paragraphs above the sections; scale and origin of the data are
-            added.
+        plan: manifest of the study.
+        out: path of the .csv file; the other files are written beside it.
+        header: names of the columns of the .csv file.
+        rows: rows of the .csv file, a value for each column; None for an empty field.
+        sections: parts of the other files, which show the same values: each a small table with a
+            heading, such as one for each dataset.
+        title: title of the other files; the scale is added.
+        intro: paragraphs above the sections; the origin of the data is added.
         conventions: conventions of the table; networks with random weights cause a warning.
-        made_from: sentence on the origin of the numbers.
-        legend: lines below the sections; by default the meaning of each convention.
+        made_from: what the numbers are computed from, e.g. "network features of the real clips".
+        legend: lines below the sections; None for the meaning of each convention.
+
+    Raises:
+        StpError: a file cannot be written.
     """
     names = list(dict.fromkeys(conventions))
     random = sorted(name for name in names if ".random_" in name)
@@ -110,7 +128,7 @@ def section_of_distortions(
     """Make a section with a row for each metric and a column for each distortion.
 
     Args:
-        plan: manifest with the titles of the distortions.
+        plan: manifest of the study, with the titles of the distortions.
         title: heading of the section.
         texts: values as text, by convention and distortion; a missing value is shown as a dash.
         reasons: reasons for missing values, by convention and distortion; a reason that applies to

@@ -186,14 +186,7 @@ def read_questions(folder: Path) -> dict[int, Question]:
 
 
 def pick(questions: dict[int, Question], number: int) -> Question:
-    """Look up a finding by its number; refuse a number that no finding has.
-
-    Args:
-        questions: all findings of a suite, by number, as `read_questions` returns them.
-        number: number of the finding.
-
-    Returns:
-        the finding as its file states it, not yet judged.
+    """Look up a finding by its number.
 
     Raises:
         StpError: no finding has the number.
@@ -352,10 +345,9 @@ def undecided_comparisons(finding: Finding, side: str) -> list[str]:
 def notable_comparisons(finding: Finding, side: str) -> list[str]:
     """List the notable comparisons of one side, with a line for each part of the criterion.
 
-    The criterion is the condition under which the finding holds. A part of it, such as "no better
-    than climatology from day 16 on", needs several comparisons of two values. Those that disagree
-    with the finding are notable. In a part with at most six comparisons, those that agree are
-    notable, too.
+    A part, such as "no better than climatology from day 16 on", needs several comparisons of two
+    values. Those that disagree with the finding are notable; in a part with at most six
+    comparisons, those that agree are, too.
 
     Args:
         finding: the finding, with its evidence.

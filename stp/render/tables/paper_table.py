@@ -56,20 +56,14 @@ def render_partial(manifest: Path, failures: Mapping[str, "Failure"], out_dir: P
 
     Args:
         manifest: path of the manifest with the cells of the tables.
-        failures: records of failed attempts, which give the reasons for gaps. A key says what could
-            not be made, in one of three forms:
-
-            - the folder of an artefact, relative to the store, as in the result of
-              `stp.run.failures.of_plan`: ``models/kth/convlstm/default/seed-0/402ecc48422b9523``;
-            - this folder without the fingerprint, for any version of the artefact:
-              ``models/kth/convlstm/default/seed-0``;
-            - the path of a cell, which is its folder of scores, relative to ``scores/`` in the
-              store, without the fingerprint:
-              ``predbench/short_term/convlstm/default/kth/all/kth/test/horizon-20/seed-0``.
+        failures: records of failed attempts, which give the reasons for gaps, keyed as by
+            `stp.run.failures.of_plan`: by folder of the artefact, relative to the store. Folders
+            without the fingerprint, and paths of cells as returned, are accepted, too.
         out_dir: folder of partial tables, not of final tables.
 
     Returns:
-        paths of the cells without scores, in the last of these forms.
+        paths of the cells without scores: folders of scores, relative to ``scores/`` in the store,
+        without the fingerprint.
     """
     plan = load_manifest(manifest)
     collected = []
@@ -173,7 +167,7 @@ class PaperTable(NamedTuple):
 
     Attributes:
         rows: rows of the table: the values of one model on one dataset in one setting each.
-        standings: for each row, ranks of its values and tests against the best, by column.
+        standings: for each row, by column, the rank of the value, and its test against the best.
         leads: rows and standings at each lead time; None unless the dimension is shown by lead
             time.
     """

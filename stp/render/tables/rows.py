@@ -108,7 +108,7 @@ class Row:
         key: key of the cells without their seed.
         counted: numbers of scenarios, people and episodes (groups of scenarios that overlap in
             time); None for other tasks than ``tracks``, and without scores.
-        is_printed: whether the row has only published values, because the method has no cells.
+        is_printed: whether the row has only published values, because the model has no cells.
         bytes_known_by: evidence that the data are official: ``checksums``, ``counts`` or
             ``stated``; None without such evidence, as for synthetic data and published rows.
     """
@@ -144,17 +144,16 @@ class Row:
 
 
 def overall(scores: pa.Table, lead: int | None = None) -> Overall:
-    """Select the score rows that a table can show.
+    """Select the score rows that a table can show, by the place in which it shows them.
 
     Columns of tables show one variable (``t2m``), one threshold (``16``), or all variables and
     thresholds together. So three kinds of rows are selected: those of a variable alone, those of a
     threshold alone, and those of neither. Rows of one level, and rows of both a variable and a
     threshold, are left out.
 
-    There is one exception. A cell (one model on one dataset in one setting) may have only one row
-    of a convention and statistic, which is of a variable, level or threshold. This row also stands
-    for all of them together. For example, if a dataset has the variable ``t2m`` only, its row is
-    found under ``t2m``, and as the value of all variables.
+    If a cell has a single row of a convention and statistic, this row is also the one for all
+    variables, levels and thresholds together: for example, the row of ``t2m`` if the dataset has no
+    other variable.
 
     Args:
         scores: collected score rows.
@@ -215,8 +214,8 @@ def make_rows(
 ) -> list[Row]:
     """Make the rows of a table, one for each model and test, averaged over seeds.
 
-    Rows are in the order of the manifest's cells. Methods that have only published values come
-    last.
+    Rows are in the order of the manifest's cells. Last come rows of models that the paper has
+    values of, but that were not evaluated here.
 
     Args:
         manifest: manifest of the dimension, with all cells (one model on one dataset each).

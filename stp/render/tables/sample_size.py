@@ -42,8 +42,8 @@ class Sizes:
     """Distances between disjoint subsets of the real clips of a dataset.
 
     Attributes:
-        dataset: the dataset of the test.
-        convention: name of the metric's convention.
+        dataset: name of the dataset.
+        convention: name of the convention (exact definition of a metric), such as one of FVD.
         features: number of network features of each clip.
         sizes: distances between subsets, ascending in the number of clips in each subset.
         infinite: distance between two halves, extrapolated to infinitely many clips; None if there
@@ -104,10 +104,14 @@ def too_few(cell: Cell, convention: str) -> str:
 
 
 def render_sample_size(manifest: Path, out: Path) -> None:
-    """Write distances by set size as .csv, .md, .tex and .html, and the figure as .png and .svg.
+    """Write table and figure of distances between sets of clips, such as FVD, by size of the sets.
+
+    Both sets are disjoint subsets of the real clips of a dataset, as in Figure 4 of Unterthiner et
+    al. (2018). The table is written as .csv, .md, .tex and .html, the figure as .png and .svg.
 
     Args:
-        manifest: path of the manifest (JSON list of the results) of the study.
+        manifest: path of the manifest (JSON list of the results) of the distortion study whose real
+            clips are used.
         out: path of the CSV file; the other files are written next to it.
 
     Raises:

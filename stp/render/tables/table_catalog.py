@@ -42,8 +42,10 @@ class KnownTable(NamedTuple):
         suite: title of the table's suite; empty if all suites have the table.
         about: entry of the table in the configuration, with its content in a few words
             (``about``) and its place in the paper (``printed``).
-        is_dimension: whether the table is made from the scores of a dimension.
-        from_store: whether the page is made from the results store, but not from a dimension.
+        is_dimension: whether the table shows the scores of a dimension, such as ``short_term``.
+        from_store: whether the table is made from the whole results store, such as ``findings``.
+            Tables of a dimension, which are made from its scores only, do not count. Nor do tables
+            that are made from configuration, measurements or answers of raters.
     """
 
     suite: str

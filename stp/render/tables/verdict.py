@@ -87,7 +87,9 @@ def verdict_query(query: str) -> str:
         query: query for the evidence, as in config/suites/<suite>/findings.
 
     Returns:
-        a query for the same rows with the columns of `stp.render.tables.findings.Comparison`: these
-        add the verdict on the whole finding on that side, and the verdict and counts of the part.
+        a query for the same rows with the columns of `stp.render.tables.findings.Comparison`. Among
+        the added columns are ``verdict``, the verdict on the whole finding for the side of the
+        row, and, for the part of the row, ``part_verdict`` and the numbers of comparisons that
+        agree, that disagree, and that have to agree (``yes``, ``no``, ``wanted``).
     """
     return _JUDGED.replace("{evidence}", query.rstrip().removesuffix(";"))

@@ -59,10 +59,10 @@ class Driver:
         return f"snakemake, process {self.pid} on {self.host}{job}, started {began}"
 
     def is_ending(self) -> bool:
-        """Whether the driver (the Snakemake process of a run) is an ancestor of this process.
+        """Whether the run is about to end, since its driver started this process.
 
-        Snakemake itself asks for the status only at the end of a run, so the driver is then about
-        to end.
+        The driver (the Snakemake process of a run) starts ``stp status`` when the run ends. So if
+        the driver is an ancestor of the process that shows the status, it is about to end.
         """
         pid = os.getppid()
         while pid > 1 and pid != self.pid:

@@ -128,7 +128,10 @@ class Site(Strict):
         return self.accounting
 
     def job_setup(self) -> str:
-        """Shell commands at the start of each rule, to put temporary files on the node's disk."""
+        """Shell commands at the start of each rule, to put temporary files into `scratch`.
+
+        They take effect in Slurm jobs only; empty if `scratch` is None.
+        """
         if self.scratch is None:
             return ""
         return (
@@ -137,10 +140,13 @@ class Site(Strict):
         )
 
     def shell_prefix(self, commands: Path) -> str:
-        """Make the prefix of the shell commands of all rules.
+        """Make the shell commands that run before the command of each rule.
+
+        They append a folder to PATH, so that jobs find the command ``stp``. If `scratch` is set,
+        they also let TMPDIR name this folder in Slurm jobs, and create it.
 
         Args:
-            commands: folder that is appended to the PATH of jobs.
+            commands: folder of the command ``stp``.
 
         Returns:
             a format string for Snakemake's ``shell.prefix``, with doubled braces.

@@ -18,9 +18,11 @@ ASK_AGAIN_SECONDS = 10
 
 
 def wait_for_controller() -> None:
-    """Make this process, which is Snakemake, wait while the Slurm controller does not answer.
+    """Patch Snakemake's Slurm plugin, so that a run survives a Slurm controller that is down.
 
-    Methods of Snakemake's Slurm plugin are replaced by ones that ask again later.
+    The call itself does not wait. It replaces functions of the plugin in this process, which is
+    Snakemake: while the controller does not answer, submissions wait until it does, and running
+    jobs are kept and checked again later.
     """
     import snakemake_executor_plugin_slurm as plugin
 

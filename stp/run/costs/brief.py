@@ -63,7 +63,12 @@ def lines(plan: Plan, dimension: str, cores: int | None = None) -> Iterator[str]
 
 
 def guesses(plan: Plan, waiting: Iterable[Entry]) -> Iterator[str]:
-    """Yield a line for each dataset whose number of clips is unknown and was guessed."""
+    """Yield a line for each dataset whose number of clips is unknown and was guessed.
+
+    Args:
+        plan: the plan.
+        waiting: jobs that have still to run; only datasets that their costs depend on are named.
+    """
     bases = " ".join(entry.cost.basis for entry in waiting)
     for name in plan.config.datasets:
         if f" clips of {name} assumed" in bases:
@@ -92,7 +97,12 @@ def jobs(plan: Plan, dimension: str) -> list[Entry]:
 
 
 def wall_seconds(waiting: Iterable[Entry], cores: int) -> float:
-    """Estimated wall time in seconds: all work divided by the cores, at least the longest job."""
+    """Estimated wall time in seconds: all work divided by the cores, at least the longest job.
+
+    Args:
+        waiting: jobs that have still to run.
+        cores: number of cores that the run may use.
+    """
     work = [(entry.cost.seconds, entry.processors) for entry in waiting]
     shared = sum(seconds * processors for seconds, processors in work) / cores
     return max([shared, *(seconds for seconds, _ in work)])

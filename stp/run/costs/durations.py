@@ -40,7 +40,12 @@ class Durations:
             file.write(line + "\n")
 
     def rows(self) -> list[Json]:
-        """Read all lines; incomplete or unknown lines are skipped."""
+        """Read the log, in the order in which it was written; lines that are damaged are skipped.
+
+        Returns:
+            a dict for each finished job: the keys ``kind``, ``started`` and ``seconds``, and
+            perhaps ``work``, ``gpus`` and ``threads``, as passed to `add`.
+        """
         try:
             lines = self.path.read_text(errors="replace").splitlines()
         except FileNotFoundError:

@@ -156,7 +156,15 @@ def lines(jobs: Iterable[Entry], everything: bool = False) -> list[Line]:
 
 
 def assumptions(jobs: Iterable[Entry], everything: bool = False) -> list[str]:
-    """List the assumptions behind the costs of jobs, without repetitions."""
+    """List the assumptions behind the costs of jobs, without repetitions.
+
+    Args:
+        jobs: the jobs.
+        everything: whether the assumptions for finished jobs are listed too.
+
+    Returns:
+        general assumptions, then those about particular datasets or models, a sentence each.
+    """
     texts = dict.fromkeys(GENERAL)
     for entry in jobs:
         if everything or not entry.done:

@@ -110,7 +110,12 @@ class Workload:
         self.per_gmac, self.per_mb = per_gmac, per_mb
 
     def of(self, artefact: Artefact) -> Work:
-        """Compute the work of the job that makes an artefact."""
+        """Compute how much the job that makes an artefact has to do, and the sizes it handles.
+
+        Returns:
+            the amount of work: multiply-adds of networks, MB of frames, or scored values; and sizes
+            in memory and on disk. See `Work`.
+        """
         if artefact.kind.is_light:
             return self._light(artefact)
         work: Work = getattr(self, f"_{artefact.stage}")(artefact)

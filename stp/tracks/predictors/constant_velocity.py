@@ -20,10 +20,12 @@ class Parameters:
     Attributes:
         velocity: weights of the observed velocities, whose mean is the velocity that people keep:
             ``gaussian``, ``linear`` or ``constant``, see `stp.tracks.velocity.weights`.
-        uncertainty: standard deviation of a person's velocity at each future step, along each axis,
-            in metres per second; predictions are then Gaussians. With 0.3, they are the
-            distribution from which the released code of Atlas draws samples: a random walk around
-            the predicted path. None to predict positions only.
+        uncertainty: standard deviation of a person's velocity along each axis, in metres per
+            second, drawn anew at each future step. Errors of position add up as in a random walk,
+            so positions are Gaussians around the path of constant velocity, with a standard
+            deviation of ``uncertainty`` x (seconds of a step) x sqrt(number of steps). With 0.3, it
+            is the distribution from which the released code of Atlas draws samples. None to predict
+            positions only.
     """
 
     velocity: Mode = "gaussian"

@@ -176,7 +176,10 @@ class Objective:
     changes, the loss, and the validation error (the interface `stp.train.learning.Objective`).
 
     Args:
-        parameters: options, of which ``radius``, ``information`` and ``mirrored`` are used.
+        parameters: options of the network and of its training. Three are used: ``radius``, the
+            largest distance of neighbours, whose positions are inputs; ``information``, the weight
+            of the mutual information between latent variable and observation in the loss; and
+            ``mirrored``, whether people are mirrored at random (`augment`).
     """
 
     def __init__(self, parameters: Parameters) -> None:
@@ -205,6 +208,9 @@ class Objective:
 
     def loss(self, network: nn.Module, rows: Rows, kl_weight: float) -> Tensor:
         """Negative evidence lower bound, mean over people and steps, to be minimised.
+
+        The mutual information of the latent variable is part of the bound, with the weight
+        ``information``.
 
         Args:
             network: the network.
