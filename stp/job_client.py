@@ -1,6 +1,7 @@
 """Hand the work of a command over to the job server of the run (job_server.py).
 
-Each job of a local run starts a Python process that only does this, so little is imported.
+Each job of a local run starts a Python process that only does this, so little is imported. The
+server runs the command in a forked child, which inherits the environment of the server.
 """
 
 import array
@@ -69,9 +70,7 @@ def hand_over_job() -> int | None:
 def process_properties() -> Json:
     """Describe the environment of this process, which the job server compares with its own.
 
-    The job server runs a command in a forked child in place of the process that was started for it.
-    The child inherits the server's environment. If the two descriptions differ, a child would not
-    behave like that process, and the server refuses the work.
+    The server takes over the command of this process only if both environments are the same.
 
     Returns:
         a JSON object: ``python``, path of the interpreter; ``folder``, current folder;

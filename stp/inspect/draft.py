@@ -97,12 +97,20 @@ class Draft:
     more_clusters: str | None = None
 
     def all_options(self) -> dict[str, Any]:
-        """All options of the reader, in the order of recipes (settings of jobs)."""
+        """All options of the reader, with ``kind``, as a recipe (settings of a job) has them.
+
+        The option ``variables``, levels by name, becomes a list of records, so that the order of
+        the channels is kept.
+        """
         return in_order({"kind": self.kind, **self.options})
 
 
 def draft_dataset(path: Path, name: str | None = None) -> Draft:
     """Draft a dataset from a file or a folder of files.
+
+    Args:
+        path: path of the file or folder.
+        name: name of the dataset; None to make it from the path.
 
     Raises:
         StpError: no file can be read, files are damaged, or there are too few frames.

@@ -131,7 +131,18 @@ def _is_time_along_n(path: Path, array: str, axes: str, frame: tuple[int, int, i
 
 
 def guess_axes(shape: Sequence[int]) -> str:
-    """The likeliest order of axes: few channels, rows and columns next to each other."""
+    """Guess the order of the axes of an array from their lengths.
+
+    An axis of at most 4 positions (`FEW_CHANNELS`) is taken for the channels, if it is where
+    channels usually are. Of four axes without channels, the first is the time if it is shorter than
+    the second and has at most 50 positions; otherwise, it counts sequences.
+
+    Args:
+        shape: lengths of three, four or five axes.
+
+    Returns:
+        a letter for each axis, such as "THWC": N sequences, T times, C channels, H rows, W columns.
+    """
     if len(shape) == 3:
         return "THW"
     if len(shape) == 4:

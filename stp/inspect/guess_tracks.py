@@ -129,6 +129,11 @@ def _is_table(path: Path) -> bool:
 def guess(root: Path, names: Sequence[str], fps: float | None = None) -> TrackGuess:
     """Guess the options of the reader, and test them on the files.
 
+    Args:
+        root: folder that names are relative to.
+        names: names of the files of detections, all with the same suffix.
+        fps: frames per second, from the user; None to guess it.
+
     Raises:
         StpError: a file cannot be read or lacks a column, or a rate is given for files with times.
     """

@@ -97,9 +97,11 @@ def read_printed_numbers(plan: Plan, name: str) -> Printed:
         name: name of the dataset.
 
     Returns:
-        each number as printed, by (name, metric): the paper's name of a group of videos, of a
-        source dataset or of a statistic; and what is printed about it, such as "videos" or "MOS"
-        (mean opinion score), or "value" for a statistic.
+        each number as printed, by (name, metric), such as ("Natural Videos", "MOS").
+
+        - name: the paper's name of a group of videos, of a source dataset or of a statistic.
+        - metric: what is printed about it, such as "videos" (their number) or "MOS" (mean opinion
+          score); always "value" for a statistic.
     """
     published_name = plan.config.datasets[name].published_name
     return {
@@ -139,7 +141,8 @@ def of_raters(counted: dict[str, Any], printed: Printed) -> list[Number]:
         printed: numbers in the paper, from `read_printed_numbers`, which are put beside ours.
 
     Returns:
-        three numbers, in this order; empty for a dataset without single ratings.
+        three numbers: raters, rejected raters, and the correlation between random halves of the
+        others; empty for a dataset without single ratings.
     """
     if not counted["raters"]:
         return []
@@ -155,7 +158,13 @@ def of_raters(counted: dict[str, Any], printed: Printed) -> list[Number]:
 
 
 def raters(numbers: list[Number]) -> str:
-    """Write a sentence with the three numbers from `of_raters`, each beside the printed one."""
+    """Write a sentence on the number of raters, how many are rejected, and how well others agree.
+
+    Each number is followed by the printed one, if there is one.
+
+    Args:
+        numbers: the three numbers from `of_raters`.
+    """
     every, rejected, halves = numbers
     counts, agreement = "", ""
     if every.published and rejected.published:
@@ -215,7 +224,8 @@ class Pair:
         first, second: the groups.
         alternative: alternative hypothesis: "two-sided" if the means differ, "greater" if the mean
             of `first` is larger.
-        published_name: our name of the p value that PVQA prints; empty if it prints none.
+        published_name: name of the p value among the numbers from `read_printed_numbers`; empty if
+            PVQA prints none.
     """
 
     first: Group
@@ -233,10 +243,14 @@ class Pair:
 def pairs_of(rows: list[dict[str, Any]]) -> list[Pair]:
     """Group the videos as in Table 2 of PVQA, and pair groups whose opinions are compared.
 
-    Natural videos are compared with predicted ones, and enlarged natural videos with other natural
-    ones. Of the predicted videos, those with blur are compared with those with distorted shapes,
-    those with another kind of damage with those without it, and those of stochastic models with
-    those of deterministic ones.
+    The pairs are:
+
+    - natural videos, and predicted ones;
+    - enlarged natural videos, and other natural ones;
+    - predicted videos with blur, and with distorted shapes;
+    - predicted videos with objects that disappear, and without;
+    - predicted videos with wrong colours, and without;
+    - predicted videos of stochastic models, and of deterministic ones.
 
     Args:
         rows: a row for each video: ``mos`` (mean opinion score), ``tags`` ("natural", or words for
@@ -387,7 +401,11 @@ def tables(rows: list[dict[str, Any]], printed: Printed, width: int) -> Iterator
 
 
 def size_text(dataset: Dataset) -> str:
-    """Write the size of a frame as text: "3 channels, of several sizes", for all datasets."""
+    """Return "3 channels, of several sizes", since a dataset of opinions mixes sizes of frames.
+
+    Args:
+        dataset: not used; for datasets of frames, the text depends on the dataset.
+    """
     return "3 channels, of several sizes"
 
 

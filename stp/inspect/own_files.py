@@ -59,7 +59,14 @@ def members_of(path: Path) -> tuple[str, list[Path]]:
 
 
 def root_of(path: Path) -> Path:
-    """The folder of raw files that contains a path; otherwise, the parent folder of the path."""
+    """Find the folder that names of the user's raw files are relative to.
+
+    It is one of the `raw_folders` if the path is inside it; otherwise, the parent folder of the
+    path.
+
+    Args:
+        path: path of a file or folder of the user.
+    """
     for folder in raw_folders():
         if path.is_relative_to(folder) and path != folder:
             return folder
@@ -67,7 +74,7 @@ def root_of(path: Path) -> Path:
 
 
 def raw_folders() -> list[Path]:
-    """The configured folders of raw files."""
+    """The configured folders of raw files of all datasets, with the mirror, if there is one."""
     paths = folders(Paths())
     return [folder for key in ("raw", "mirror") if (folder := paths[key]) is not None]
 

@@ -177,14 +177,17 @@ def describe_left_out(counted: dict[str, Any]) -> Iterator[str]:
 def describe_shared_people(counted: dict[str, Any]) -> str:
     """Write a sentence about people who are in both calibration and test.
 
-    Args:
-        counted: what the preparation of the dataset counted (its receipt has it).
+    The data are cut into these two parts at one moment. Some people are present at the cut.
 
-            - ``people``: number of people in the data.
-            - ``people_in_both``: number of people in both parts under the protocol ``atlas-paper``,
-              which does not separate them.
-            - ``people_of_test_alone``: number of people who are present before and after the cut.
-              The other protocols remove them from the calibration, so they are in the test alone.
+    Args:
+        counted: numbers of people, counted by the preparation of the dataset (its receipt has
+            them).
+
+            - ``people``: all people in the data.
+            - ``people_in_both``: people in both parts under the protocol ``atlas-paper``, which
+              does not separate people.
+            - ``people_of_test_alone``: people who would be in both parts under the other protocols.
+              These remove them from the calibration, so that they are in the test alone.
     """
     in_both, test_only, people = (
         counted[key] for key in ("people_in_both", "people_of_test_alone", "people")
@@ -197,7 +200,11 @@ def describe_shared_people(counted: dict[str, Any]) -> str:
 
 
 def size_text(dataset: Dataset) -> str:
-    """Write the size of a sample at one time as text: "x, y of people", for all datasets."""
+    """Return "x, y of people", the numbers of a sample at one time, as text.
+
+    Args:
+        dataset: not used; for datasets of frames, the text depends on the dataset.
+    """
     return "x, y of people"
 
 

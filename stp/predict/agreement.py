@@ -35,9 +35,13 @@ def levels(
         valid: index in time of the frame that each lead time predicts, as in ``numbers``, int (T,).
 
     Returns:
-        levels of agreement, uint8 (n, T): 0 if the frame is not judged, 1 if it is as far from the
-        truth as expected, 2 if it is suspiciously near, 3 if it is equal. Of all channels and
-        members, the highest level counts.
+        levels of agreement, uint8 (n, T). Of all channels and members, the highest level counts.
+
+        - 0: the frame is not judged.
+        - 1: its error is at least a tenth of the error of the best estimate from neighbouring
+          frames, as expected of an honest forecast.
+        - 2: its error is smaller, so it is suspiciously near to the truth.
+        - 3: it is equal to the truth.
     """
     result = np.zeros((len(forecasts), len(valid)), np.uint8)
     index = {int(number): i for i, number in enumerate(numbers)}
@@ -70,9 +74,10 @@ def path_levels(paths: np.ndarray, positions: np.ndarray) -> np.ndarray:
         positions: the last two observed positions and the T future ones, metres, (P, 2 + T, 2).
 
     Returns:
-        levels of agreement, uint8 (P,): 0 if the path is not judged, 1 if it is as far from the
-        truth as expected, 2 if it is suspiciously near, 3 if it is equal. Of the K paths, the
-        highest level counts. The last position is not compared, since it has no later neighbour.
+        levels of agreement from 0 to 3, uint8 (P,), as for `levels`. In place of neighbouring
+        frames, the positions one and two moments earlier and one moment later are used. Of the K
+        paths, the highest level counts. The last position is not compared, since it has no later
+        neighbour.
     """
     steps, last = paths.shape[2] - 1, positions[:, 1:2]
     if steps < 1 or not len(paths):
@@ -155,7 +160,11 @@ class Copies:
         self._hashes = [hashlib.sha256() for _ in range(members)]
 
     def add(self, forecasts: np.ndarray) -> None:
-        """Add the forecasts of some samples, float32 (samples, members, ...)."""
+        """Compare the members in further samples; each sample is added once.
+
+        Args:
+            forecasts: forecasts of some samples, float32 (samples, members, ...).
+        """
         for member, hashed in enumerate(self._hashes):
             hashed.update(np.ascontiguousarray(forecasts[:, member]).data)
 

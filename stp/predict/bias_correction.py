@@ -50,7 +50,15 @@ class Corrected(Source):
         self._source.close()
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """Read the forecasts of one clip in the dataset's units, (members, lead times, C, H, W)."""
+        """Read the forecasts of one clip, less the mean error of earlier years.
+
+        Args:
+            row: index of the clip, from 0.
+            leads: indices of lead times, from 0, ascending.
+
+        Returns:
+            forecasts in the dataset's units, float32 (members, lead times, C, H, W).
+        """
         indices = [self._index[int(lead)] for lead in leads]
         return np.asarray(self._source.read(row, leads) - self._error[indices])
 

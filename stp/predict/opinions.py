@@ -30,11 +30,18 @@ def run(job: Job) -> Extras:
     ``quality.parquet`` then has video, split, predicted and observed opinion.
 
     Args:
-        job: the recipe has ``model`` (the measure), ``source`` (its module, if it has another
-            name), ``context``, ``split`` (the family of splits, such as ``random``), ``predict``
-            (its `QualityOptions`), and optionally ``components`` and ``training`` (percentage of
-            the training videos that is used). Inputs are ``data`` and, depending on the measure,
-            ``features`` and ``archive``.
+        job: the job. Its inputs are ``data`` and, depending on the measure, ``features`` and
+            ``archive``. Its recipe has:
+
+            - ``model``: name of the measure of quality;
+            - ``source``: name of the module of stp.opinions.measures; by default, ``model``;
+            - ``context``: number of observed frames of a video;
+            - ``split``: the family of splits, such as ``random``;
+            - ``predict``: the regression from values of the measure to opinions
+              (`QualityOptions`);
+            - ``components``: maximum number of principal components of these values in the
+              regression; by default, that of ``predict``;
+            - ``training``: percentage of the training videos that is used; by default, 100.
 
     Returns:
         facts for the receipt: numbers of videos, splits and features, and seconds per video if the

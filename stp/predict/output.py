@@ -35,8 +35,9 @@ def create_predictions(
 ) -> zarr.Array[Any]:
     """Create ``predictions.zarr`` with its coordinates.
 
-    The attribute ``leads`` lists the lead times in order; ``lead_times`` is the last lead time of
-    the recipe.
+    The attribute ``leads`` of the store lists the lead times in order. The attribute ``lead_times``
+    is one number: the last lead time of the recipe, which is the number of lead times if ``leads``
+    lacks none. If a model forecasts only some lead times, ``leads`` may end earlier.
 
     Args:
         out: folder of the store.

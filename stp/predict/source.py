@@ -88,11 +88,11 @@ class Source(ABC):
     def close(self) -> None:  # noqa: B027 - most sources hold nothing open
         """Close files and remove temporary ones.
 
-        A source that is not closed removes its temporary files when it is garbage collected. They
-        lie in the folder ``aside`` of the request (`ForecastRequest`), which sources of the same
-        job share. By then a later source may have put files of the same names there, and would
-        lose them.
+        Close a source before another one with the same folder ``aside`` (see `ForecastRequest`) is
+        opened, since both put temporary files there.
         """
+        # A source that is not closed removes its temporary files when it is garbage collected. By
+        # then, a later source may have put files of the same names there, and would lose them.
 
 
 def request_for(job: Job, recipe: Recipe, data: Prepared) -> ForecastRequest:

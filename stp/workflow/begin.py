@@ -163,10 +163,10 @@ class Run:
         return digest(self.prepared)
 
     def network_of(self, wildcards: Any) -> str:
-        """Write the file that describes a network to measure, and return its path.
+        """Write the file that describes a network, and return its path.
 
-        The file is written only if its content changed, so that Snakemake repeats the measurement
-        only then.
+        `stp profile` measures size and speed of this network. The file is written only if its
+        content changed, so that Snakemake repeats the measurement only then.
 
         Args:
             wildcards: names of the ``model`` and the ``dataset``.
@@ -176,7 +176,11 @@ class Run:
 
     @cached_property
     def tables(self) -> dict[str, Table]:
-        """All tables of the suite that is evaluated, by name; some may not be possible."""
+        """All tables of the suite that is evaluated, by name.
+
+        Among them are tables that the scale cannot make (`Table.is_possible`). They are not made,
+        and a request for one is an error.
+        """
         return {table.name: table for table in Tables(self.plan, self.manifests)}
 
     @cached_property
@@ -186,7 +190,10 @@ class Run:
 
     @property
     def all_tables(self) -> list[str]:
-        """Paths, in results/tables, of all possible tables, except those made on demand only."""
+        """Paths, in results/tables, of the tables that the scale can make.
+
+        Tables that are made only if they are requested are left out.
+        """
         tables = self.tables.values()
         made_here = [table for table in tables if table.is_possible and not table.on_demand]
         return [f"{COPIES}/{table.name}.csv" for table in made_here]

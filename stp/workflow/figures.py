@@ -84,7 +84,14 @@ class Figures:
 
     @property
     def rules(self) -> Iterator[FigureRule]:
-        """The rules that draw figures, one for each kind of path."""
+        """The rules that draw figures, one for each kind of path below the folder of figures.
+
+        - ``<dimension>/<kind>``: a figure of the scores in all tests of a dimension; the kind is a
+          key of `KINDS`.
+        - ``<dimension>/<kind>/<case>``: a figure of the scores in one test (case).
+        - ``<dimension>/strips/<case>`` and ``<dimension>/movies/<case>``: forecasts in one test.
+        - ``trajectories``: forecasts of people's paths over maps, if the scale has any.
+        """
         folder = f"{results_of(self.plan)}/figures"
         for of_case in (False, True):
             kinds = [name for name, kind in KINDS.items() if kind.of_case is of_case]

@@ -38,11 +38,7 @@ LOCK = "raw/{dataset}/{release}.lock.json"
 
 
 def require_dimension(plan: Plan, dimension: str) -> str:
-    """Check that a scale has a dimension, and return its name.
-
-    Args:
-        plan: plan of the scale.
-        dimension: name of the dimension.
+    """Check that the scale of a plan has a dimension, and return its name.
 
     Raises:
         StpError: the scale does not have the dimension.
@@ -208,14 +204,14 @@ class Jobs:
     def predictions_of_study(self, dimension: str | None) -> Ask:
         """Make a function of wildcards that returns what a questionnaire is made from.
 
-        The questionnaire is that of the study in which raters choose the best prediction. The
-        function returns paths of the receipts of the predictions that raters see. It ends the
-        process with an error if the scale does not have all of them, or if the suite has no such
-        study. Snakemake calls it only if somebody asks for the questionnaire.
+        Snakemake calls the function only if somebody asks for the questionnaire of the study in
+        which raters choose the best prediction. It returns paths of the receipts of the predictions
+        that raters see. If the scale lacks some of them, or the suite has no such study, it ends
+        the process with an error.
 
         Args:
             dimension: name of the dimension of the predictions; None if the suite has no such
-                study. Then only a call of the returned function is an error.
+                study.
         """
 
         @exits_plainly()

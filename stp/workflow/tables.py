@@ -36,7 +36,11 @@ CONFIGURED = ("datasets", "models")
 
 
 def demand_nothing() -> None:
-    """Demand nothing: the default of `Table.demand`, for tables that any scale can make."""
+    """Do nothing: the default of `Table.demand`, for tables that any scale can make.
+
+    Other tables have a function in its place. It raises a StpError if the scale lacks what the
+    table needs, such as trainings with several seeds.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

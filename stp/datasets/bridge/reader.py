@@ -119,6 +119,10 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
     Used before the data are downloaded, to compare the numbers with the published ones.
 
+    Args:
+        recipe: recipe of the preparation, with ``options``, ``context`` and ``horizon``.
+        raw: finds PredBench's lists of views among the raw files.
+
     Returns:
         the clips, or their numbers by split, or the reason why a number is not known yet.
 

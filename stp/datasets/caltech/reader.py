@@ -103,7 +103,11 @@ def run(job: Job) -> Extras:
 def count(recipe: Recipe, raw: Lists) -> Planned:
     """State that the number of clips is unknown before the videos are downloaded.
 
-    No list has the lengths of the videos. Readers of most other datasets count their clips here.
+    No list has the lengths of the videos.
+
+    Args:
+        recipe: recipe of the preparation, with ``options``.
+        raw: not used, since no list is read; `count` of every reader has it.
 
     Returns:
         no clips, and the reason why the number of test clips is unknown.

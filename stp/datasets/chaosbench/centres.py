@@ -9,7 +9,9 @@ from stp.datasets.chaosbench import centre
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write an archive for each centre, in a folder such as ``chaosbench/ecmwf_ensemble``.
+    """Write an archive of synthetic forecasts for each weather centre.
+
+    An archive is a tar stream in parts, in a folder such as ``chaosbench/ecmwf_ensemble``.
 
     Args:
         out: folder below which files are written.

@@ -104,9 +104,10 @@ class DaysOptions(WorldOptions):
         days: number of days of each year that are written, from 1 January; null for all.
         land: names of the variables of ERA5-Land; none by default. If there are any, t2m has to be
             among them, by which readers recognise land.
-        ocean: names of the variables of ORAS5; none by default. If there are any, sosaline has to
-            be among them, by which readers recognise the ocean. They are also written for the day
-            before each run of consecutive days, since readers may want the month before.
+        ocean: names of the variables of ORAS5, which are monthly means; none by default. If there
+            are any, sosaline has to be among them, by which readers recognise the ocean. The reader
+            may use the mean of the previous month. So these variables are also written for the day
+            before each series of consecutive days.
         store: whether variables on pressure levels are also written as a Zarr store in the layout
             of WeatherBench 2; all of its fields have to fit in memory.
     """

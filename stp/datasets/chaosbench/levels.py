@@ -59,7 +59,15 @@ class DaysOfStream:
         return f"{self._names[0]} ({len(self._names)} parts)"
 
     def read(self, days: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:
-        """Yield days with their fields, float32 (C, rows, columns), in the order of the stream.
+        """Yield requested days with their fields, in the order of the stream.
+
+        A requested day that the stream lacks is left out.
+
+        Args:
+            days: requested days, such as "2022-01-15".
+
+        Yields:
+            a day, as in ``days``, and its fields, float32 (C, rows, columns).
 
         Raises:
             StpError: the stream is damaged or ends early, or a day occurs twice.
@@ -120,7 +128,15 @@ class DaysOfStore:
         return str(self._path)
 
     def read(self, days: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:
-        """Yield the days that the store has, with their fields, float32 (C, rows, columns).
+        """Yield requested days with their fields, in the order of time.
+
+        A requested day that the store lacks is left out.
+
+        Args:
+            days: requested days, such as "2022-01-15".
+
+        Yields:
+            a day, as in ``days``, and its fields, float32 (C, rows, columns).
 
         Raises:
             StpError: a variable, its grid or its units are wrong; or a chunk is missing, which Zarr

@@ -219,10 +219,10 @@ def cut_windows(
 ) -> tuple[list[Clip], dict[str, tuple[int, int]]]:
     """Cut the windows of all splits and test subsets, and locate their clusters.
 
-    A window has consecutive days of one split, all of which are read (`ChaosbenchOptions.days`).
-    Each window is a cluster (the unit of statistical tests), which lasts until the next window
-    starts. Since overlapping forecasts depend on each other, `stp.score.blocks` merges clusters
-    into blocks longer than a lead time.
+    A window has consecutive days of one split or subset. All days of the window are among those
+    that the reader reads (`ChaosbenchOptions.days`). Each window is a cluster (the unit of
+    statistical tests), which lasts until the next window starts. Since overlapping forecasts depend
+    on each other, `stp.score.blocks` merges clusters into blocks longer than a lead time.
 
     As in the released code, the last window that would fit is left out, which gives the 320 starts
     of 2022 of the published scores.
@@ -232,7 +232,8 @@ def cut_windows(
         span: number of days in a window.
 
     Returns:
-        the clips; and the first frame and length in frames of each cluster, by name.
+        the clips; and for each cluster, by its name, the index of its first frame in the store, and
+        its number of frames. The store has a frame for each day.
     """
     days = options.days
     clips, blocks = [], {}
@@ -331,6 +332,10 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     """Count the clips that `run` will write, from the options and the calendar alone.
 
     Used before the data are downloaded, to compare the numbers with the published ones.
+
+    Args:
+        recipe: recipe of the preparation, with ``options``, ``context`` and ``horizon``.
+        raw: not used, since no list is read; `count` of every reader has it.
 
     Returns:
         the clips, or their numbers by split, or the reason why a number is not known yet.

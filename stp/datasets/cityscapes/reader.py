@@ -159,6 +159,10 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
     Used before the data are downloaded, to compare the numbers with the published ones.
 
+    Args:
+        recipe: recipe of the preparation, with ``options``, ``context`` and ``horizon``.
+        raw: not used, since no list is read; `count` of every reader has it.
+
     Returns:
         the clips, or their numbers by split, or the reason why a number is not known yet.
 

@@ -105,7 +105,8 @@ def read_lists(raw: RawFiles | Lists, recipe: Recipe) -> list[Listed]:
     """Read PredBench's three lists of clips, one for each split: train, then val, then test.
 
     Args:
-        raw: the raw files, or the folders in which the lists are found.
+        raw: finds the lists: `RawFiles` in the preparation; `Lists` in `count`, which is called
+            before the checksums of raw files are recorded.
         recipe: numbers of frames of a clip, ``context`` and ``horizon``.
 
     Raises:
@@ -145,11 +146,15 @@ def frames_by_video(clips: Iterable[Listed], length: int) -> dict[str, list[int]
 def locate_clips(listed: Sequence[Listed], length: int) -> list[Clip]:
     """Locate the listed clips among the stored frames.
 
-    Stored are the `frames_by_video` frames, one video after the other.
+    The store holds, video after video, the frames that `frames_by_video` selects.
 
     Args:
         listed: clips from `read_lists`.
         length: number of frames of a clip.
+
+    Returns:
+        each listed clip in its split. It is followed by the same clip in a further split, if
+        `STRICT` has one for the actor.
     """
     rows: dict[tuple[str, int], int] = {}
     for video, numbers in frames_by_video(listed, length).items():
@@ -205,6 +210,10 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     """Count the clips that `run` will write, from PredBench's lists of clips, without pictures.
 
     Used before the data are downloaded, to compare the numbers with the published ones.
+
+    Args:
+        recipe: recipe of the preparation, with ``options``, ``context`` and ``horizon``.
+        raw: finds PredBench's lists of clips among the raw files.
 
     Returns:
         the clips, or their numbers by split, or the reason why a number is not known yet.

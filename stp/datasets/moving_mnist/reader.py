@@ -173,6 +173,10 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
     The file is opened only if the options use published test clips without stating their number.
 
+    Args:
+        recipe: recipe of the preparation, with ``options``, ``context`` and ``horizon``.
+        raw: finds the file of published test clips among the raw files.
+
     Returns:
         the clips, or their numbers by split, or the reason why a number is not known yet.
 

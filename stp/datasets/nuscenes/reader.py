@@ -72,9 +72,9 @@ class NuscenesOptions:
             training pictures.
         stride: number of frames between the starts of windows.
         subsets: further test subsets with longer windows: number of frames of a window, by name.
-        clusters: which windows are one cluster (statistically dependent): all of a log
-            (recording; 5 in the test, too few for intervals), or those of a block of a log, such as
-            block-60s.
+        clusters: which windows are one cluster (statistically dependent). ``recording``: all
+            windows of a log; the test has 5 logs, too few for confidence intervals. ``block-60s``,
+            or another number of seconds: windows that start within the same 60 s of a log.
     """
 
     resize: Size = (128, 228)
@@ -133,7 +133,8 @@ def read_lists(find_list: Callable[[str], Path]) -> list[Log]:
     """Read PredBench's lists of the validation and test logs, with the pictures of each.
 
     Args:
-        find_list: function that finds a raw file by its name.
+        find_list: function that returns the path of a raw file, given its path below the folder of
+            raw files.
 
     Raises:
         StpError: a list is missing or damaged, or a log is in both lists.
@@ -248,6 +249,10 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
     PredBench's lists state the validation and test pictures. The official table
     ``sample_data.json``, if it is there, states the training pictures.
+
+    Args:
+        recipe: recipe of the preparation, with ``options``, ``context`` and ``horizon``.
+        raw: finds PredBench's lists and ``sample_data.json`` among the raw files.
 
     Returns:
         the clips, or their numbers by split, or the reason why a number is not known yet.

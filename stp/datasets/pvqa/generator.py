@@ -218,16 +218,17 @@ def scene(
 def damage_frames(
     truth: np.ndarray, damage: str, strength: float, rng: np.random.Generator
 ) -> np.ndarray:
-    """Damage the predicted frames, with strength increasing over time.
+    """Damage the frames after the context, with strength increasing over time.
 
     Args:
-        truth: true frames, uint8 (T, H, W, 3).
+        truth: true frames, of which the first 4 are the context, uint8 (20, H, W, 3).
         damage: ``blur``, ``shape`` (a wavy displacement) or ``color`` (a shift of the hue).
-        strength: strength of the damage, from 0 to 1.
-        rng: random number generator of directions.
+        strength: strength of the damage from the eighth damaged frame on, from 0 to 1. In earlier
+            frames, the damage is weaker.
+        rng: random number generator of the phase of displacements and of the direction of a shift.
 
     Returns:
-        frames, uint8 (T, H, W, 3).
+        the context frames as they are, and damaged frames, uint8 (20, H, W, 3).
     """
     frames = truth.astype(float)
     height, width = truth.shape[1:3]

@@ -110,7 +110,17 @@ class RobonetOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write trajectories, ``robonet/hdf5/*.hdf5``, their table, ``meta_data.pkl``, and the lists.
+    """Write trajectories, a table of them, and the lists of validation and test trajectories.
+
+    - ``robonet/hdf5/*.hdf5``: a file for each trajectory.
+    - ``robonet/hdf5/meta_data.pkl``: the table, with the attributes of each file.
+    - ``predbench_annotations/robonet/robonet_val.json`` and ``robonet_test.json``: the lists, with
+      names of files.
+
+    Args:
+        out: folder below which the files are written.
+        options: values of `RobonetOptions` by name.
+        report: function that receives the progress.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -90,7 +90,15 @@ class Trajectory(NamedTuple):
 
 
 def read_lists(raw: RawFiles | Lists, options: RobonetOptions) -> dict[str, list[str]]:
-    """Read the file names of each split that has a list.
+    """Read the lists of the files of each split, from the options or from PredBench's lists.
+
+    Args:
+        raw: finds PredBench's lists: `RawFiles` in the preparation; `Lists` in `count`, which is
+            called before the checksums of raw files are recorded.
+        options: options of the reader. If they have lists, PredBench's are not read.
+
+    Returns:
+        names of files by split. Without a list of training files, "train" is missing.
 
     Raises:
         StpError: a list is missing or is not a list of file names, or a name is in two lists.
@@ -162,6 +170,10 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     Used before the data are downloaded, to compare the numbers with the published ones.
     Trajectories that turn out to be too short for a clip, once their files are read, are included.
 
+    Args:
+        recipe: recipe of the preparation, with ``options``, ``context`` and ``horizon``.
+        raw: finds PredBench's lists among the raw files. Not used if the options have lists.
+
     Returns:
         the clips, or their numbers by split, or the reason why a number is not known yet.
 
@@ -186,6 +198,12 @@ def trajectory_of(raw: RawFiles, name: str, member: Member, split: str) -> Traje
 
     Camera 0 is used in training. For validation and test, PredBench draws a camera in each run;
     here, the choice depends on the name of the file.
+
+    Args:
+        raw: the raw files.
+        name: name of the file.
+        member: the file.
+        split: train, val or test.
 
     Raises:
         StpError: the file is damaged, or lacks required data.

@@ -59,7 +59,16 @@ class ScvOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``scv/<map>_<size>x<size>_png/<split>-<i>-of-<n>.tfrecords``, and states beside them.
+    """Write synthetic videos of one scenario, and the true positions of all objects in them.
+
+    - ``scv/<map>_<size>x<size>_png/<split>-<i>-of-<n>.tfrecords``: the videos.
+    - ``<split>-<i>-of-<n>.state.parquet``, beside these files: a row for each object (`Thing`) in
+      each frame of a video.
+
+    Args:
+        out: folder below which the files are written.
+        options: values of `ScvOptions` by name.
+        report: function that receives the progress.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -92,8 +92,16 @@ class Video(NamedTuple):
 def find_videos(raw: RawFiles, options: ScvOptions) -> list[Video]:
     """Find all videos, in the order of files and records; every record is read once.
 
+    The files of one map and one size of frames are a set, in a folder such as
+    ``Brawl_64x64_png``. The raw files must be one set.
+
+    Args:
+        raw: the raw files.
+        options: size of the frames, and range of the number of frames of a video.
+
     Raises:
-        StpError: files are missing, damaged or from two sets, or a video is too short or too long.
+        StpError: there is no set, or more than one; or a file is missing or damaged; or a video is
+            too short or too long.
     """
     files = find(raw, FILES)
     sets = sorted({key[0] for key in files})
@@ -152,9 +160,16 @@ def read_steps(data: bytes, name: str) -> tuple[Features, list[Feature]]:
 def count_frames(context: Features, pictures: list[Feature], options: ScvOptions, name: str) -> int:
     """Check and return the number of frames of a video.
 
+    Args:
+        context: numbers that the record of the video states, from `read_steps`: ``n_steps`` (number
+            of frames) and ``screen_size`` (size of a frame).
+        pictures: PNG file of each frame, from `read_steps`.
+        options: options of the reader, which the numbers must fit.
+        name: name of the video, for errors.
+
     Raises:
-        StpError: the number differs from the one that the record states, or is out of the range in
-            the options; or frames have another size.
+        StpError: the number of pictures differs from ``n_steps``, or is out of the range in the
+            options; or frames have another size.
     """
     stated = required_feature(context, "n_steps", name).ints().tolist()
     if stated != [len(pictures)]:
@@ -235,6 +250,10 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     """Count the clips that `run` will write, from the configured numbers of videos alone.
 
     Used before the data are downloaded, to compare the numbers with the published ones.
+
+    Args:
+        recipe: recipe of the preparation, with ``options``, ``context`` and ``horizon``.
+        raw: not used, since no list is read; `count` of every reader has it.
 
     Returns:
         the clips, or their numbers by split, or the reason why a number is not known yet.

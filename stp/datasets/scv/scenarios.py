@@ -70,6 +70,10 @@ def move_unit(rng: np.random.Generator, scenario: Scenario) -> Frames:
 
     A mark, as of a mouse click, shows in the first frames where the unit goes.
 
+    Args:
+        rng: generator of all random numbers.
+        scenario: parameters of the game: ``types`` and ``colours`` of units.
+
     Yields:
         all objects on the map, for each frame.
     """
@@ -93,6 +97,10 @@ def collect_shards(rng: np.random.Generator, scenario: Scenario) -> Frames:
     """Yield the frames of a game in which two marines collect shards of minerals.
 
     Each goes to the nearest shard; shards do not reappear.
+
+    Args:
+        rng: generator of all random numbers.
+        scenario: parameters of the game: number of ``shards``.
 
     Yields:
         all objects on the map, for each frame.
@@ -149,6 +157,10 @@ def brawl(rng: np.random.Generator, scenario: Scenario) -> Frames:
     Each unit attacks the nearest enemy. Armies start so close that units are lost within the 16
     recorded frames of a clip.
 
+    Args:
+        rng: generator of all random numbers.
+        scenario: parameters of the game: ``types`` of units, and size of an ``army``.
+
     Yields:
         all objects on the map, for each frame.
     """
@@ -203,6 +215,11 @@ def road_trip(rng: np.random.Generator, scenario: Scenario) -> Frames:
     """Yield the frames of a game in which a medivac (a flying transport) carries units.
 
     It picks up units, the nearest first, visits beacons, and unloads at the last one.
+
+    Args:
+        rng: generator of all random numbers.
+        scenario: parameters of the game: ``types``, ``colours`` and maximum number of units
+            (``most_units``), and number of ``beacons``.
 
     Yields:
         all objects on the map, for each frame.
@@ -322,7 +339,8 @@ def push_apart(places: np.ndarray, radii: np.ndarray, gap: float) -> None:
 
     Args:
         places: positions of the centres of the units, (units, 2), 0..1; changed.
-        radii: radii of the units without their lobes, (units,), in widths of the map.
+        radii: radii of the units without their lobes, (units,), in widths of the map. Lobes reach
+            beyond the radius by a fifth of it (`DEPTH`).
         gap: distance to keep between the lobes of two units, in widths of the map.
     """
     for _ in range(4):

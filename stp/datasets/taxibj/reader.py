@@ -156,6 +156,10 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     If the raw files are there, windows are counted from their dates. Without them, only the numbers
     of validation and test clips are known.
 
+    Args:
+        recipe: recipe of the preparation, with ``options``, ``context`` and ``horizon``.
+        raw: finds the HDF5 files among the raw files. They may be missing.
+
     Returns:
         the clips, or their numbers by split, or the reason why a number is not known yet.
 
@@ -175,6 +179,11 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 def find_stretches(raw: RawFiles | Lists, options: TaxiBJOptions) -> list[Stretch]:
     """Find all stretches of consecutive half hours in the raw files, sorted by time.
+
+    Args:
+        raw: finds the HDF5 files: `RawFiles` in the preparation; `Lists` in `count`, which is
+            called before the checksums of raw files are recorded.
+        options: whether incomplete days are left out.
 
     Raises:
         StpError: a file is missing or damaged, or its dates are not ascending half hours.

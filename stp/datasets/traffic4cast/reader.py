@@ -62,7 +62,8 @@ class Day(NamedTuple):
     """A day of a city, which is one raw file.
 
     Attributes:
-        split: split of the list: train, val, test or moscow.
+        split: train, val, test, or the test subset moscow (a city without training days).
+            PredBench has a list of days for each.
         file: name of the raw file.
         city: name of the city, such as "BERLIN".
         date: date, such as "2019-01-04".
@@ -82,7 +83,8 @@ def read_days(raw: RawFiles | Lists) -> list[Day]:
     """Read PredBench's four lists of files (train, val, test, moscow), each the data of one day.
 
     Args:
-        raw: the raw files, or the folders in which the lists are found.
+        raw: finds the lists: `RawFiles` in the preparation; `Lists` in `count`, which is called
+            before the checksums of raw files are recorded.
 
     Returns:
         the days, list after list.
@@ -121,7 +123,13 @@ def _is_date(text: str) -> bool:
 
 
 def cut_windows(days: Iterable[Day], options: Traffic4CastOptions, length: int) -> list[Clip]:
-    """Cut days, whose frames are stored one after the other, into windows."""
+    """Cut days, whose frames are stored one after the other, into windows.
+
+    Args:
+        days: the days, in the order in which they are stored.
+        options: the stride.
+        length: number of frames in a window.
+    """
     return [
         Clip(
             day.split,
@@ -212,6 +220,10 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     """Count the clips that `run` will write, from PredBench's lists of days, without the data.
 
     Used before the data are downloaded, to compare the numbers with the published ones.
+
+    Args:
+        recipe: recipe of the preparation, with ``options``, ``context`` and ``horizon``.
+        raw: finds PredBench's lists of days among the raw files.
 
     Returns:
         the clips, or their numbers by split, or the reason why a number is not known yet.

@@ -32,7 +32,7 @@ class RawField(NamedTuple):
 
 
 class Axes(NamedTuple):
-    """Axes of a WeatherBench file: times, levels, latitudes and longitudes.
+    """Times, latitudes and longitudes of a WeatherBench file.
 
     Attributes:
         hours: times, hours since 1970-01-01 UTC, ascending.
@@ -108,7 +108,12 @@ def read_frames(raw: RawFiles, field: RawField, at: Sequence[int]) -> np.ndarray
 
 
 def load_field(path: Path, values: xr.DataArray, field: RawField) -> np.ndarray:
-    """Read an opened variable, float32 (time, level, lat, lon), levels in the order of the field.
+    """Read an opened variable, float32 (times, levels or 1, lat, lon).
+
+    Args:
+        path: path of the file, for errors.
+        values: the opened variable, from `open_checked`, at the times to read.
+        field: the variable, with its levels in the order of the result.
 
     Raises:
         StpError: the file is damaged, or a value is missing.

@@ -191,15 +191,15 @@ def seasons_of(options: WeatherbenchOptions) -> list[Season]:
 
 
 def cut_windows(seasons: Iterable[Season], options: WeatherbenchOptions, span: int) -> list[Clip]:
-    """Cut seasons (the consecutive hours of one year) into windows.
+    """Cut years into windows, for the layout "yearly".
 
-    The frames of seasons are stored one after the other.
+    The frames of the years are stored one after the other.
 
     Windows do not cross the ends of years. As in predbench/datasets/weatherbench_np.py, windows
     that end in the last 6 hours are left out, which gives the published numbers of windows.
 
     Args:
-        seasons: years, or members of an ensemble.
+        seasons: the consecutive hours of each year, in the order in which they are stored.
         options: subsets and lengths of clusters.
         span: number of frames in a window.
     """
@@ -297,6 +297,13 @@ def run(job: Job) -> Extras:
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
     """Count the clips that `run` will write, from the options and the calendar, without the data.
+
+    Args:
+        recipe: recipe of the preparation, with ``options``, ``context`` and ``horizon``.
+        raw: not used, since no list is read; `count` of every reader has it.
+
+    Returns:
+        the clips, or their numbers by split, or the reason why a number is not known yet.
 
     Raises:
         StpError: an option is wrong.
@@ -397,11 +404,14 @@ def _ensemble(
 
 
 def decode_years(raw: RawFiles, task: list[tuple[RawField, list[int]]]) -> np.ndarray:
-    """Read frames of a year, float32 (T, C, H, W).
+    """Read some frames of one year, float32 (T, C, H, W).
+
+    Named after the layout "yearly", of which a file has one variable of one year.
 
     Args:
         raw: the raw files.
-        task: for each variable, its file and levels, and the T time indices to read.
+        task: a pair for each variable: its file of this year with its levels, and the indices of T
+            frames along the time axis of the file.
 
     Raises:
         StpError: a file is damaged.

@@ -24,8 +24,8 @@ class Size(Strict):
             `dimension` is given, key of a setting that has it, such as ``horizon``.
         dimension: name of the dimension whose cells have this setting, such as ``long_term``; empty
             if `ours` is a field of the dataset's configuration.
-        printed: columns of the file of printed values that have the printed value together, such as
-            ``[channels, height, width]``.
+        printed: columns of the CSV file of printed values. If there are several, such as
+            ``[channels, height, width]``, their values are joined: "3 x 128 x 128".
     """
 
     ours: str
@@ -59,7 +59,8 @@ def facts(plan: Plan, source: FactSource) -> Facts:
     """Make a table of sizes of datasets and numbers of clips, ours beside the printed ones.
 
     Args:
-        plan: plan of a scale of the suite; the table has its prepared data, too.
+        plan: plan of a scale of the suite. The table also has the numbers of clips of this scale's
+            prepared data.
         source: declaration of the table in the file of the suite; it names the CSV file of printed
             values, with a row for each dataset, and its options are `DatasetOptions`.
 

@@ -85,9 +85,8 @@ def read(plan: Plan, table: str) -> Facts:
 def write(plan: Plan, out: Path) -> Facts:
     """Make a table that compares what a paper prints about its benchmark with ours, and write it.
 
-    An example is the table ``training_protocol`` of PredBench. It has a row for each model, dataset
-    and setting of the training, such as the batch size: the setting in config/ beside the printed
-    one. The table is written as a CSV file and as pages.
+    An example is ``training_protocol`` of PredBench, with settings of trainings. The table is
+    written as a CSV file and as pages.
 
     Args:
         plan: plan of the suite.

@@ -37,8 +37,8 @@ class Setting(Strict):
             hyperparameter.
         released: column of the CSV file with the value in the authors' released code; empty if each
             row has one hyperparameter.
-        words: text to compare instead, by text of the CSV file or the recipe, such as
-            ``{OneCycle: onecycle}``; so that different names of one thing are equal.
+        words: replacements, so that different names of one thing are equal. Each text (key) in the
+            CSV file or the recipe is compared as its value, such as ``{OneCycle: onecycle}``.
         terms: only for a loss: the paper's name of each further term of the loss, by the model
             option that has the weight of the term, such as ``{l1_weight: L1}``.
         weight: only for a loss: column of the CSV file with the printed weight of these terms; an
@@ -114,7 +114,8 @@ def facts(plan: Plan, source: FactSource) -> Facts:
     """Make a table of hyperparameters of training runs, ours beside the printed ones.
 
     Args:
-        plan: plan of a scale of the suite; the table has its values, too.
+        plan: plan of a scale of the suite. Its values are in the column ``at scale``, beside ours
+            under the suite's protocol (``ours``) and the printed ones (``published``).
         source: declaration of the table in the file of the suite; its options are
             `TrainingOptions`.
 

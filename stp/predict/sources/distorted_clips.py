@@ -21,8 +21,9 @@ class DistortedClips(Source):
     Scores of such "forecasts" show what a metric notices.
 
     Args:
-        request: clips to distort, and the level of the distortion: level 1 uses the first of
-            ``intensities``, level 2 the second, ...
+        request: what is asked for: the ``clips`` to distort, and ``intensity``, the level of the
+            distortion. Level 1 uses the first of ``intensities``, level 2 the second, and so on.
+            The data must have no context frames, since whole clips are distorted.
         distortion: name of the distortion, such as ``gaussian_blur``.
         intensities: strength of the distortion at each level, such as the width of the blur.
         seed: seed of all random numbers.
@@ -60,7 +61,15 @@ class DistortedClips(Source):
         self.channels = np.arange(request.data.shape[0])
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """Read the forecasts of one clip in the dataset's units, (members, lead times, C, H, W)."""
+        """Read one clip, distorted, in the form of a forecast with one member.
+
+        Args:
+            row: index of the clip, from 0.
+            leads: indices of lead times, from 0, ascending.
+
+        Returns:
+            the distorted clip, in the dataset's units, float32 (1, lead times, C, H, W).
+        """
         rows = [row, *self._distort.partners(len(self.rows), row)]
         clip, *others = self._request.clips.read(rows, length=self._request.lead_times)
         distorted = self._distort(row, clip, tuple(others))
@@ -77,7 +86,7 @@ def open_source(
     """Open the distorted clips of a split, in the form of forecasts (`DistortedClips`).
 
     Args:
-        request: clips to distort, and the level of the distortion, from 1.
+        request: the clips to distort, and ``intensity``, the level of the distortion, from 1.
         distortion: name of the distortion.
         intensities: strength of the distortion at each level.
         seed: seed of all random numbers.

@@ -1,4 +1,4 @@
-"""The archive of a trained forecast model, as ChaosBench releases it.
+"""The archive of the forecasts of a trained model, as ChaosBench releases it.
 
 There are archives of PanguWeather, GraphCast and FourCastNetV2, run from 24 starts a year. An
 archive has a Zarr group for each start, in the parts of one tar stream, with a variable for each
@@ -32,7 +32,7 @@ DAMAGE = (OSError, ValueError, KeyError, RuntimeError)
 
 
 class LearnedArchive(CentreArchive):
-    """Forecasts in the archive of a trained model.
+    """Published forecasts of a trained model, in an archive of ChaosBench.
 
     Args:
         request: request for forecasts.
@@ -184,7 +184,7 @@ def _other_grid(name: str, lat: np.ndarray, lon: np.ndarray, grid: Grid) -> StpE
 def open_source(
     request: ForecastRequest, gravity: float = STANDARD_GRAVITY, placement: str = "coordinates"
 ) -> Source:
-    """Open the archive of a trained model (`LearnedArchive`).
+    """Open the published forecasts of a trained model (`LearnedArchive`).
 
     Args:
         request: request for forecasts.

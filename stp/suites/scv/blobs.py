@@ -200,7 +200,9 @@ def assign(
 ) -> list[Blob | None]:
     """Find the units of a game in a frame: assign to each a blob that looks like it and is near.
 
-    Of all assignments, the one with the smallest sum of distances is chosen.
+    As many units as possible get a blob. Of the assignments that do this, the one with the smallest
+    sum of distances (from the expected position of a unit to its blob) and of the reaches of these
+    units is chosen.
 
     Args:
         units: the units as they looked in an earlier frame.

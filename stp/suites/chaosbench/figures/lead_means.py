@@ -27,11 +27,9 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
 
     A panel shows a column of the table that has values at several lead times.
 
-    Some forecasts lack lead times, for example if a network was trained for some lead times only.
-    For comparable means, averages are taken over the lead times that most forecasts of the panel
-    have, and a forecast that lacks one of these has no point. Lead times of one sample depend on
-    each other, so there are no intervals. A line separates forecasts without a trained network from
-    the others.
+    Means are over the lead times that most forecasts of the panel have. A forecast that lacks one
+    of these has no point. There are no intervals. A line separates forecasts without a trained
+    network from the others.
 
     Args:
         scores: scores of all models in all tests of a table.
@@ -43,6 +41,8 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     Raises:
         StpError: the dimension has no test with the name ``case``.
     """
+    # Without intervals, since lead times of one sample depend on each other. Some forecasts lack
+    # lead times, for example if a network was trained for some lead times only.
     scores = scores.over_leads()
     values_by_lead = by_lead(scores, case)
     of_columns = {

@@ -52,7 +52,9 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 
     - Figure 3: histogram of the opinion scores of videos.
     - Figure 4: opinion scores from one half of the raters (x) and from the other half (y).
-    - Figure 7: bars with the SROCC of measures on the features MCS, RFD, SSA or two of these.
+    - Figure 7: bars with the SROCC of measures on one or two kinds of features of networks: MCS
+      (motion-compensated cosine similarity), RFD (of rescaled frame differences) and SSA (simple
+      spatial averages).
     - Figure 8: errors of a measure on MCS alone (x) and of one on RFD alone (y), points.
     - Figure 9: for each measure, the share of pairs of videos that it ranks otherwise than people.
     - Figure 11: time of a measure for a video (x), and its SROCC (y).
