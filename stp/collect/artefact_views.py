@@ -20,12 +20,11 @@ from stp.plan.manifest import Manifest
 class KeptRows:
     """Description of a view of the results store, whose rows are kept in Parquet files.
 
-    The view is an SQL query that reads one file of each artefact. For instance, a score artefact of
-    the task ``tracks`` keeps the errors of people in a file ``errors.parquet``, and the view
-    ``person_errors`` reads these files of all cells.
+    The view is an SQL query that reads one file of each artefact.
 
     Attributes:
-        view: name, comment and columns of the view, e.g. ``PERSON_ERRORS``.
+        view: name, comment and columns of the view, e.g. ``PERSON_ERRORS`` for the view
+            ``person_errors``, which has the errors of people in all cells of tracks.
         file: name of the file in each artefact: ``errors.parquet``, ``quality.parquet`` or
             ``ratings.parquet``.
         has: name of a Boolean attribute of tasks (`stp.tasks.task.Task`), which says whether cells

@@ -59,14 +59,16 @@ class Place(NamedTuple):
     The scores of a convention form one or several series: one for each variable, level and
     threshold, with a score at each lead time. A key selects one of these series.
 
+    Keys that come from a column of a table may lack parts. For example, the column RMSE names no
+    variable. On a dataset with a single variable, its key then selects the only series.
+
     Attributes:
         convention: exact definition of a metric, such as ``ssim.range2``.
         part: variable, threshold and lead times of the value.
-        level: level of the value, such as a pressure level; None without levels.
-        exactly: whether the series must have this variable, level and threshold. True suits keys
-            that were read from stored scores. False suits keys that come from a column of a table,
-            which may leave out a variable: if the convention has a single series, a key without a
-            threshold then selects this series, whatever its variable and level are.
+        level: level of the value, such as a pressure level in hPa; None without levels.
+        exactly: whether only a series with this variable, level and threshold is selected, as suits
+            keys that were read from stored scores. If not, a key without a threshold also selects
+            the only series of a convention that has just one.
     """
 
     convention: str
@@ -153,8 +155,8 @@ class Sums(NamedTuple):
             means: means over samples of the K components at T' lead times, (..., K, T').
 
         Returns:
-            values of all S series over the lead times ``leads``, (..., S). The value that these
-            sums belong to has the index ``series``.
+            values of all S series, (..., S), over the lead times in the attribute ``leads``. The
+            value that these sums were read for is ``finished(means)[..., sums.series]``.
         """
         every = values(self.metric, means, self.leads)
         return np.asarray((every[..., None, :] if every.ndim < means.ndim else every)[..., 0])
@@ -174,7 +176,7 @@ def read_sums(
         for each key the sums, or the reason why there are none.
 
     Raises:
-        StpError: a file is damaged.
+        StpError: a file of the score artefact is damaged.
     """
     results: dict[Place, Sums | str] = {}
     places_of: dict[str, list[Place]] = {}
@@ -341,11 +343,11 @@ def series_of(overall: Sequence[ScoreRow], place: Place) -> int | None:
     """Find the series that contains a value.
 
     A series has the values of one convention (exact definition of a metric) for one variable,
-    level and threshold, at all lead times. If the convention has a single series, any key without
-    a threshold means this series, unless ``place.exactly`` is set.
+    level and threshold, at all lead times. For example, the key of a table's column RMSE names no
+    variable. On a dataset with a single variable, it means the only series (see `Place`).
 
     Args:
-        overall: score rows over all lead times, one for each series.
+        overall: score rows of the convention over all lead times, one for each series.
         place: key of the value.
 
     Returns:

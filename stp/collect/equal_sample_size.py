@@ -71,7 +71,8 @@ def matched_distances(
     A comparison consists of tests of one trained model on several test sets, such as robustness to
     other frame intervals. The sets may have different numbers of clips, on which a distance such as
     FVD depends. So all distances of a comparison are computed from as many clips as its smallest
-    set has.
+    set has. From a larger set, that many clips are drawn at random `REPEATS` (10) times, and the
+    distances of these draws are averaged.
 
     Args:
         plans: manifests of all collected dimensions, with the cells of each dimension.
@@ -80,8 +81,9 @@ def matched_distances(
         report: function that receives the progress, line by line; None for no progress.
 
     Returns:
-        a row for each comparison, cell and convention, in a fixed order. If all clips are used, the
-        value equals the score, and ``repeats`` is 0. A missing value has a ``reason``.
+        a row for each comparison, cell and convention, in a fixed order. Its ``repeats`` is the
+        number of draws. For a set that is used whole, this is 0, and the value equals the score. A
+        missing value has a ``reason``.
 
     Raises:
         StpError: a file of features is damaged.

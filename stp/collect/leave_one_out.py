@@ -34,11 +34,11 @@ class RowValue(NamedTuple):
         convention: name of the convention.
         part: variable, threshold and lead times of the value.
         value: mean over seeds.
-        level: level of the value, such as a pressure level; None without levels.
-        exactly: whether to look only for scores with this variable, level and threshold. True suits
-            values whose properties were read from stored scores. False suits values of a table,
-            whose column may leave out the variable: if all scores of the convention have one
-            variable, level and threshold, a part without a threshold then means these scores.
+        level: level of the value, such as a pressure level in hPa; None without levels.
+        exactly: whether the value is only looked for among scores with this variable, level and
+            threshold, as suits values that were read from stored scores. If not, the variable may
+            be left out, as in the column RMSE of a table: if the convention has scores of a single
+            variable, level and threshold, a value without a threshold belongs to these (`Place`).
     """
 
     cells: tuple[Cell, ...]
@@ -81,7 +81,7 @@ def leave_one_out_values(
         for each value its leave-one-out values, or the reason why there are none.
 
     Raises:
-        StpError: a file of sums is damaged.
+        StpError: a file of a score artefact is damaged, such as ``cluster_sums.parquet``.
     """
     # In the given order, since rounding depends on it.
     places: dict[str, tuple[Cell, dict[Place, None]]] = {}

@@ -64,10 +64,12 @@ _BAD_KINDS = {
 class Claim(NamedTuple):
     """A cell (one model on one dataset in one setting), and the file that should have its scores.
 
+    A manifest that lists a cell claims it; two manifests must not claim the same one.
+
     Attributes:
-        where: position in the manifest, for error messages.
+        where: position in the manifest, for error messages, e.g. ``short_term.json: cells[3]``.
         key: key of the cell.
-        path: file of the collected rows.
+        path: Parquet file of the manifest's collected rows, which should have those of the cell.
     """
 
     where: str
@@ -82,6 +84,9 @@ def claims(plans: list[Manifest], manifests: list[Path], files: list[Path]) -> l
         plans: the manifests.
         manifests: paths of the manifests, in the same order.
         files: files of collected rows, in the same order.
+
+    Returns:
+        for each cell its key, its position in a manifest, and the file that should have its scores.
 
     Raises:
         StpError: two manifests list the same cell.

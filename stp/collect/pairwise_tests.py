@@ -32,9 +32,11 @@ class Entrant(NamedTuple):
         reason: reason why there is no value.
         left_out: values with each cluster of clips left out in turn, or the reason why the value
             cannot be tested.
-        common: values for tests against models that were tested on other clips. Such models are
-            compared on the clips that both have. Keys are hashes of the other model's clips
-            (`stp.collect.leave_one_out.in_common`).
+        common: values on the clips shared with models that were tested on other clips; such models
+            are compared on these. A key is the hash of the other model's clips. Its value is a
+            `LeftOut`: this model's value on the shared clips, and the same value with each cluster
+            of them left out in turn; or the reason why there is none. Empty if all models were
+            tested on the same clips (`stp.collect.leave_one_out.in_common`).
     """
 
     name: str

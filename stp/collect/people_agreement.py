@@ -68,15 +68,16 @@ UNKNOWN = "no study with people has compared it"
 def with_people(rows: Iterable[AgreementRow], convention: str) -> tuple[float | None, str]:
     """Look up the percentage of people's answers that agree with a metric.
 
-    The videos of a pair come from models that were chosen for widely spread values of the metric.
+    A study has several groups of models (scenarios), each with a percentage of its own. That of the
+    group is returned whose models were chosen for evenly spread values of this metric.
 
     Args:
-        rows: rows of a human study, for any metrics.
-        convention: convention of the metric.
+        rows: rows of a human study, for any metrics and groups.
+        convention: convention of the metric, such as ``fvd.pooled``.
 
     Returns:
         percentage of agreeing answers among answers that choose a video, and an empty text; or
-        None, and the reason.
+        None, and the reason, such as simulated raters.
     """
     for row in rows:
         is_own = row.kind == "spread" and row.scenario.endswith(f" {row.metric}")

@@ -80,7 +80,8 @@ def standings(
         not depend on the cache.
 
     Raises:
-        StpError: a file of sums is damaged.
+        StpError: a file of a score artefact is damaged, such as ``cluster_sums.parquet``, which has
+            the sums of scores over clusters of clips.
     """
     evaluations = [evaluation for plan in plans for evaluation in _evaluations(plan)]
     cached = _read_cache(cache)

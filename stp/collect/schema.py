@@ -72,7 +72,13 @@ class KeyRow:
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """Columns about a result (cell) besides its key: origin of the data, scale and protocol."""
+    """Columns about a result (cell) besides its key: origin of the data, scale and protocol.
+
+    Two columns say how far a value may be compared with that of a paper. An example is a paper
+    whose numbers were made from an unofficial copy of a dataset. Values with this copy, under the
+    paper's protocol, are ``comparable``. They are not ``official_paper_protocol``, which also asks
+    for official files.
+    """
 
     source: Source
     release: Release
@@ -176,7 +182,9 @@ class CellRow(About, _Named, _Number, KeyRow):
 @dataclass(frozen=True, kw_only=True)
 class ScoreKindRow:
     """One row per kind of score: convention, variable, level, lead times, threshold and statistic.
-    Query the view scores, which includes these columns.
+    Cells of the task tracks have the statistic sd beside the mean, and cells of the task opinions
+    have median and sd over splits in place of the mean. Cells of the task frames have sd only where
+    a column of a table shows it. Query the view scores, which includes these columns.
     """
 
     number: Annotated[int, "Number of the kind in this store, from 1; see score_rows."]
@@ -397,9 +405,7 @@ class SuiteRow:
 @dataclass(frozen=True, kw_only=True)
 class DimensionRow:
     """One row per dimension (a question with its own table) of the suites in table suites,
-    evaluated or not. For example, generalization of PredBench tests models on other data than
-    short_term, so its changes_from is short_term; robustness compares its own tests with each
-    other, so its changes_from is robustness.
+    evaluated or not.
     """
 
     suite: Annotated[str, "Suite, as in cells."]
@@ -826,8 +832,9 @@ class PredictedOpinionRow(KeyRow):
 
 @dataclass(frozen=True, kw_only=True)
 class OpinionRatingRow:
-    """One row per rating of a video, of datasets of opinions with single ratings. A view of Parquet
-    files in the store, which must stay where they are.
+    """One row per rating that a rater gave to a video, for datasets of opinions that publish the
+    rating of each rater, not only means over raters. A view of Parquet files in the store, which
+    must stay where they are.
     """
 
     data_fingerprint: Annotated[str, "Fingerprint of the prepared data, as in cells."]

@@ -18,15 +18,24 @@ _ADDED = ("leads", "scores_fingerprint")
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """One value of one model in one test, as collected; see `stp.collect.views.SCORES`.
+    """One value of one model in one test, as collected.
 
     Attributes:
         key: key of the cell.
+        metric: name of the metric, the part of the convention before the dot, such as ``ssim``.
+        convention: exact definition of the metric, such as ``ssim.range2``.
+        variable: physical variable; None for all channels together.
+        level: pressure level in hPa; None if there is none.
+        threshold: threshold of an event metric; None if there is none.
         lead: lead time, from 1; None for a value over several lead times.
         leads: lead times of a value over a part of them, ``44`` or ``1-7``; None for all.
+        statistic: what the value is: ``mean``, ``median`` or ``sd`` over samples, or an end of the
+            mean's or median's 95 % interval, ``ci95_low`` or ``ci95_high``.
         value: the value; None if there is a reason.
         n: number of samples; for the ends of an interval, number of clusters.
-        scores_fingerprint: fingerprint of the score artefact.
+        reason: reason why there is no value; None if there is one.
+        scores_fingerprint: fingerprint of the score artefact; None if the rows are not collected
+            yet.
     """
 
     key: CellKey

@@ -137,7 +137,8 @@ class Clips(NamedTuple):
 
     Attributes:
         names: names of the G clusters.
-        codes: for each clip, the index of its cluster in ``names``, int64 (number of clips,).
+        codes: for each clip, the index of its cluster in ``names``, int64 (number of clips,), in
+            the order of the test samples.
     """
 
     names: list[str]
@@ -151,8 +152,15 @@ def _intensity(cell: Cell) -> int:
 def clips_of(cell: Cell) -> Clips:
     """Read the clusters (sets of dependent clips) of a test, and the cluster of each clip.
 
+    Args:
+        cell: a scored cell.
+
+    Returns:
+        names of the clusters, and the index of each clip's cluster among them. Clips are in the
+        order of the test samples, which is also that of stored features.
+
     Raises:
-        StpError: the cell is not scored.
+        StpError: the cell is not scored, or a file is damaged.
     """
     scores = Path(cell.scores)
     require_receipt(scores)
@@ -274,8 +282,6 @@ def resample_metric(
 
 class Looked(NamedTuple):
     """Network features of a cell's clips, which a distance between sets (such as FVD) compares.
-
-    Named after the network, which looked at the clips.
 
     Attributes:
         pair: D features of each of N observed clips, and of the N clips that the cell's model

@@ -95,7 +95,8 @@ class Match:
     value belongs to one.
 
     Attributes:
-        kind: kind of value, one of `KINDS`.
+        kind: kind of value, one of `KINDS`: ``value``, ``mean over seeds``, ``difference``,
+            ``published`` or ``lead``.
         metric: column heading of a published value, or of a value compared to one; else None.
         lead: lead time of a value at one lead time; None for values over several.
         leads: lead times of a value over a part of them, ``44`` or ``1-7``; else None.
@@ -186,7 +187,9 @@ def matches(database: Path, number: str, cell: str | None = None) -> list[Match]
             setting) must have in its key, such as ``simvp/kth``; None for all cells.
 
     Returns:
-        the values, in the order of `KINDS`.
+        the values, sorted by kind (`KINDS`): first values of one cell over all lead times, then
+        means over seeds, differences from published values, published values, and values at one
+        lead time.
 
     Raises:
         NothingFoundError: no value rounds to the number.

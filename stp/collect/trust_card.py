@@ -33,11 +33,13 @@ class OfDataset:
 
     Attributes:
         curves: values of the metric at the intensities of a distortion, for each distortion.
-        bias: distances between two disjoint subsets of the real clips, for several sizes of the
-            subsets; empty for means over clips, which have no bias of this kind.
-        smallest: distances between random halves of the real clips, which differ by chance only.
-            Their mean plus two standard deviations is the noise floor: with half of the clips,
-            smaller differences cannot be told from chance. None for means over clips.
+        bias: distances between two disjoint random subsets of the real clips: mean and standard
+            deviation over draws (`AtSize`), for several sizes of the subsets. Empty for means over
+            clips, which have no bias of this kind.
+        smallest: distances from which the noise floor follows: those between random halves of the
+            real clips, which differ by chance only. It has their mean and standard deviation over
+            draws (`AtSize`). The noise floor is the mean plus two standard deviations; with half of
+            the clips, smaller distances cannot be told from chance. None for means over clips.
         seconds: run time of the metric's network per clip, in seconds; None without a network.
     """
 
@@ -57,8 +59,9 @@ class OfDataset:
     def follows(self, *, temporal: bool) -> list[str]:
         """Distortions that the metric follows significantly.
 
-        The interval of the correlation between value and intensity is above 0 (below 0 if a higher
-        intensity changes less).
+        A distortion is followed if the interval of the rank correlation between intensity and loss
+        of the metric is above 0. For distortions whose higher intensities distort clips less
+        (`is_weakening`), it must be below 0.
 
         Args:
             temporal: whether to list temporal distortions; if not, spatial ones.
@@ -71,7 +74,11 @@ class OfDataset:
         return names
 
     def number(self, *, temporal: bool) -> int:
-        """Number of temporal distortions, or of spatial ones if not ``temporal``."""
+        """Number of distortions on which the metric was tested, followed or not.
+
+        Args:
+            temporal: whether to count temporal distortions; if not, spatial ones.
+        """
         return len(self._of(temporal))
 
     def _of(self, temporal: bool) -> list[Curve]:
@@ -84,7 +91,10 @@ def is_temporal(curve: Curve) -> bool:
 
 
 def is_weakening(curve: Curve) -> bool:
-    """Whether a higher intensity of the distortion changes clips less."""
+    """Whether a higher intensity of the distortion changes clips less.
+
+    An example is a switch to another clip, whose intensity is the number of frames before it.
+    """
     return curve.distortion in DISTORTIONS and DISTORTIONS[curve.distortion].weakens
 
 

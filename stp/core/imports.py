@@ -18,10 +18,12 @@ class Meaning:
 
     Attributes:
         hash: hash of the syntax tree of the module.
-        imports: possible imports from the package ``stp``: (level, base, name), as in ``from
-            <level dots><base> import <name>``. The level is 0 for an absolute import. The name is
-            empty for ``import <base>``. A string that may be the name of a module imported at run
-            time is a base with level -1 and an empty name.
+        imports: possible imports from the package ``stp``, three parts each: level (number of
+            leading dots), module behind ``from`` or ``import``, and imported name. For example,
+            ``from ..core import disk`` is ``(2, "core", "disk")``, and ``import stp.core.disk`` is
+            ``(0, "stp.core.disk", "")``. A string ``"stp.core.disk"`` in the module is included
+            with level -1, ``(-1, "stp.core.disk", "")``, since a module with this name may be
+            imported at run time.
         defines: names of the constants and functions of a module that only defines constants and
             functions, so that running it has no effect; None for all other modules.
     """

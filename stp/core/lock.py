@@ -168,8 +168,10 @@ def require_agreement(
     Args:
         lock: lock of the release.
         path: path of the lock file, for messages.
-        declared: entries of the release's files: ``path`` and optionally ``bytes``, ``sha256``,
-            ``md5_uncompressed``, ``many`` and ``min_files``.
+        declared: entries of the release's files in the configuration. An entry has ``path`` and
+            optionally ``bytes``, ``sha256`` and ``md5_uncompressed``. If it has ``many: true``, its
+            path is a pattern for many files, such as ``kth/*.avi`` (`matches`), and ``min_files``
+            the minimum number of files that match it, 1 by default.
         registered: the registered lock of the release; None without one.
 
     Raises:

@@ -81,8 +81,9 @@ class RecordedAttempt:
         time: time of its start, Unix time.
         gpus: number of GPUs of the attempt.
         memory_mb: memory limit in MB; None also without a limit.
-        how: how the attempt ended: done, failed, killed, out of memory, time limit, requeued or
-            saved; None before the end.
+        how: how the attempt ended: done, failed, killed, out of memory, time limit, saved (it was
+            interrupted, and saved its state, so that the next attempt continues from there) or
+            requeued (likewise, and Slurm starts the job again); None before the end.
         detail: reason why it ended so.
         peak_mb: peak memory in MB.
         ended: time of its end, Unix time.
@@ -184,7 +185,8 @@ def receipt_checksum(folder: Path) -> str:
     round differently. The receipt states the time, so its checksum differs too.
 
     Returns:
-        SHA-256 of the receipt, or of the sealed copy if the receipt is missing; empty without both.
+        SHA-256 of the receipt; if it is missing, of its sealed copy, the file ``.sealed.json`` with
+        the same content in the folder. Empty without both.
     """
     for name in (RECEIPT, SEALED):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
@@ -195,8 +197,11 @@ def receipt_checksum(folder: Path) -> str:
 def read_receipt(folder: Path) -> Receipt | None:
     """Read the receipt (the record of a finished artefact) of a folder.
 
+    The folder of an artefact also has a copy of the receipt, ``.sealed.json``. It is the only one
+    if Snakemake has deleted the receipt, which is the declared output of a rule.
+
     Returns:
-        the receipt, or else its sealed copy in the folder; None if neither is readable.
+        the receipt, or its sealed copy if the receipt is not readable; None if neither is.
     """
     for name in (RECEIPT, SEALED):
         try:
@@ -212,6 +217,8 @@ _NO_RECEIPT = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 def is_altered(folder: Path) -> bool:
     """Whether the receipt of an artefact was edited: it then differs from its sealed copy.
 
+    The sealed copy is the file ``.sealed.json``, which is written together with the receipt.
+
     Returns:
         whether they differ; False if either is missing.
     """
@@ -226,7 +233,7 @@ def is_altered(folder: Path) -> bool:
 def refuse_altered(folder: Path) -> None:
     """Refuse a receipt that was edited after the artefact was finished.
 
-    It then differs from the copy that was stored beside it.
+    It then differs from its sealed copy, the file ``.sealed.json`` beside it.
 
     Raises:
         ArtefactError: the receipt differs from its sealed copy.

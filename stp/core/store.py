@@ -55,7 +55,8 @@ def list_files(folder: Path) -> dict[str, RecordedFile]:
 def is_complete(folder: Path) -> bool:
     """Whether a folder is a finished artefact: has every file of its receipt, with its size.
 
-    A folder is not complete if its data were dropped (`drop`), or if its receipt was altered.
+    A folder is not complete if its data were deleted on purpose (`drop`), or if its receipt was
+    altered.
     """
     receipt = read_receipt(folder)
     return (
@@ -236,7 +237,8 @@ def publish(temporary: Path, final: Path, receipt: Receipt) -> bool:
 def move_into_place(temporary: Path, final: Path) -> bool:
     """Move a folder that has its receipt to its final path, without replacing a finished artefact.
 
-    Something incomplete at that path is renamed (`set_aside`), or deleted if its data were dropped.
+    An incomplete folder at that path is renamed (`set_aside`). It is deleted instead if its data
+    were deleted on purpose before, and only its receipt was kept (`drop`).
 
     Args:
         temporary: the folder.
@@ -284,11 +286,11 @@ def lease(
 ) -> Iterator[None]:
     """Context manager: hold the lease of a folder, so that one process at a time writes into it.
 
-    A lease is a file in the folder with the name of its holder, a process. An example
-    is the state folder of an artefact, in which the attempts to make it keep their state. If
-    another living process holds the lease, this one waits. A heartbeat keeps the lease fresh. The
-    lease of a dead process is taken over: at once if the process ran on this machine, else after a
-    minute.
+    An example of such a folder is the state folder of an artefact, in which the attempts to make
+    the artefact keep their state. The lease is a file in the folder, with the host and the process
+    id of its holder. If another living process holds the lease, this one waits. The holder renews
+    the time of the file every ten seconds. The lease of a dead process is taken over: at once if
+    the process ran on this machine, else after a minute.
 
     Args:
         folder: the folder, which is made if it does not exist, and removed at the end if empty.

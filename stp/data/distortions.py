@@ -125,8 +125,9 @@ def gaussian_noise(
         clip: frames (T, C, H, W) in [0, 1].
         share: weight of the noise, from 0 to 1.
         random: random number generator of the clip.
-        scale: range of the frames to which standard noise is added: "unit", [0, 1]; "signed",
-            [-1, 1].
+        scale: which noise is mixed in: "unit", standard noise; "signed", noise with mean and
+            standard deviation 0.5. The latter is the same as to map frames to [-1, 1], mix them
+            with standard noise, and map them back.
         range: whether noisy frames are "clipped" to [0, 1] or "unclipped".
     """
     noise: np.ndarray = random.standard_normal(clip.shape, np.float32)
@@ -176,7 +177,7 @@ def local_swap(
 
     Args:
         clip: frames (T, C, H, W) in [0, 1].
-        swaps: number of swaps.
+        swaps: number of swaps; a whole number, given as a float like all intensities.
         random: random number generator of the clip.
         ends: whether the first and last frame take part: "free", they do; "kept", they do not.
     """
@@ -192,7 +193,7 @@ def global_swap(
 
     Args:
         clip: frames (T, C, H, W) in [0, 1].
-        swaps: number of swaps.
+        swaps: number of swaps; a whole number, given as a float like all intensities.
         random: random number generator of the clip.
         ends: whether the first and last frame take part: "free", they do; "kept", they do not.
     """
@@ -210,7 +211,8 @@ def interleaving(
 
     Args:
         clip: frames (T, C, H, W) in [0, 1]; this is clip 0.
-        sequences: number of clips, including ``clip``.
+        sequences: number of clips, including ``clip``; a whole number, given as a float like all
+            intensities.
         random: unused.
         others: the other clips, numbered from 1, (T, C, H, W) each.
         time: which frame is taken from a clip for frame t of the result: "kept", its frame t;
@@ -228,7 +230,8 @@ def switching(
 
     Args:
         clip: clip before the switch, (T, C, H, W) in [0, 1].
-        frames: number of frames before the switch.
+        frames: number of frames before the switch; a whole number, given as a float like all
+            intensities.
         random: unused.
         others: a single clip, the one after the switch, (T, C, H, W).
         time: which frames of the other clip follow: "kept", those at the same times, from index

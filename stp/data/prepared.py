@@ -69,8 +69,9 @@ class Prepared:
                 training, 2 for every second one.
 
         Raises:
-            StpError: the split does not exist, or an interval above 1 is requested of random
-                windows or rendered clips.
+            StpError: the split does not exist; or the interval is above 1, and the clips of the
+                split are not fixed: they are random windows of videos, or are rendered on demand
+                as in Moving-MNIST (`Clips`).
         """
         split = split if subset == "all" else f"{subset}-{split}"
         splits = list(dict.fromkeys([*SPLITS, *self.index["split"]]))
@@ -147,9 +148,10 @@ class Prepared:
 class Clips:
     """The clips of one split.
 
-    A row of the index usually is one clip. Splits in the attribute ``random_windows`` (``{split:
-    seed}``) have one row per video instead; a clip is a random window of it, a new one in each
-    epoch.
+    A row of the index usually is one clip. There are two other kinds of splits, whose clips differ
+    from epoch to epoch. Splits in the attribute ``random_windows`` (``{split: seed}``) have one row
+    per video; a clip is a random window of it. Splits in the attribute ``virtual`` have no rows;
+    their clips are rendered when they are read, as in Moving-MNIST.
 
     Args:
         prepared: the dataset.
@@ -166,7 +168,7 @@ class Clips:
         virtual: whether clips are rendered on demand, such as synthetic ones, and not stored.
 
     Raises:
-        StpError: an interval above 1 is requested of random windows or rendered clips.
+        StpError: the interval is above 1, and clips are random windows or rendered on demand.
     """
 
     def __init__(self, prepared: Prepared, split: str, interval: int = 1) -> None:
@@ -219,7 +221,8 @@ class Clips:
             length: number of frames of a clip; by default context + horizon.
             frames: indices of the frames of a clip to read, from 0, ascending: the same for all
                 clips, (T,), or for each clip, (B, T); by default all of them.
-            epoch: epoch, from 0; each epoch has other virtual clips and random windows.
+            epoch: epoch, from 0. It matters for splits whose clips are rendered on demand, or are
+                random windows of videos: each epoch has other ones.
             out: array to read into; a new one by default.
 
         Returns:

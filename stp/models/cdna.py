@@ -157,10 +157,11 @@ class Tower(nn.Module):
             them.
         masks: number of kernels, named after Tensor2Tensor's ``num_masks``. The next frame is an
             average of the last frame, a newly generated one, and the last frame convolved with each
-            kernel, with masks as weights.
+            kernel. Their weights at each pixel are called masks.
         kernel: side of a kernel, pixels; odd.
-        all_kernels: whether all kernels have a mask, so that there are ``masks + 2`` masks. If not,
-            as in the released code, the last kernel has none, and no influence.
+        all_kernels: whether the last kernel is used. True: the average is of ``masks + 2`` frames.
+            False, as in the released code: it is of ``masks + 1`` frames; the last kernel is
+            computed, but has no influence.
         latent: number of channels of a latent variable that is concatenated to the narrowest layer,
             as in SV2P; 0 for none.
         striped: whether a latent vector is concatenated to every layer as one further channel, as
@@ -347,10 +348,11 @@ class Model(ForecastModel):
         widths: channels of the seven LSTMs.
         masks: number of kernels, named after Tensor2Tensor's ``num_masks``. The next frame is an
             average of the last frame, a newly generated one, and the last frame convolved with each
-            kernel, with masks as weights.
+            kernel. Their weights at each pixel are called masks.
         kernel: side of a kernel, pixels; odd.
-        all_kernels: whether all kernels have a mask, so that there are ``masks + 2`` masks. If not,
-            as in the released code, the last kernel has none, and no influence.
+        all_kernels: whether the last kernel is used. True: the average is of ``masks + 2`` frames.
+            False, as in the released code: it is of ``masks + 1`` frames; the last kernel is
+            computed, but has no influence.
         sampling_k: constant k of `draw_true_inputs`, which sets how fast the share of true frames
             among the inputs falls in training: below a half after k ln k iterations.
 

@@ -148,9 +148,7 @@ class Block(nn.Module):
 class Model(ForecastModel):
     """Forecasts each lead time directly, with the lead time as an input.
 
-    In training, one lead time is drawn for each clip from `leads`. The training loop (`stp.train`)
-    draws it before clips are read, and then reads no other future frame; if `loss` gets no lead
-    times, it draws them itself.
+    In training, one lead time is drawn for each clip from `leads`.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch`.
@@ -173,8 +171,7 @@ class Model(ForecastModel):
         predicts: output of the network: ``state``, the frame, or ``change``, its difference from
             the latest context frame.
         initial_std: standard deviation of the initial weights of linear layers and patches. The
-            released value is meant for tokens of width 1024; with width 64, tokens would be much
-            smaller than the position embeddings.
+            released value, 0.02, suits tokens of width 1024; narrow tokens need a larger one.
 
     Raises:
         StpError: an option is out of range.
@@ -243,6 +240,7 @@ class Model(ForecastModel):
         for _ in range(decoder_depth):
             layers += [nn.Linear(width, width), nn.GELU()]
         self.head = nn.Sequential(*layers, nn.Linear(width, shape[0] * patch**2))
+        # With the released value, tokens of width 64 are much smaller than position embeddings.
         for module in self.modules():
             if isinstance(module, nn.Linear):
                 nn.init.trunc_normal_(module.weight, std=initial_std)
@@ -275,6 +273,7 @@ class Model(ForecastModel):
         Returns:
             predicted and observed frames, (B, 1, C, H, W) each.
         """
+        # The training loop draws lead times before clips are read, and reads no other future frame.
         context, future = clip[:, : self.context], clip[:, self.context :]
         index = torch.zeros(len(clip), dtype=torch.int64, device=clip.device)
         if leads is None:

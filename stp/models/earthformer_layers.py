@@ -85,7 +85,11 @@ class DistanceBias(nn.Module):
         self.register_buffer("distance", distance + reach - 1, persistent=False)
 
     def forward(self) -> Tensor:
-        """Return the bias of all pairs of a row and a column, (heads, rows, columns)."""
+        """Return the bias of each attention score, a query (row) and a key (column).
+
+        Returns:
+            bias, (heads, rows, columns), to be added to the scores.
+        """
         return self.numbers[self.distance].permute(2, 0, 1)
 
 

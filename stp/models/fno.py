@@ -79,10 +79,14 @@ class Layer(nn.Module):
         self.join = join
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply both convolutions to (B, before, H, W), and join their outputs.
+        """Apply the spectral and the 1 x 1 convolution to fields, and join their outputs.
+
+        Args:
+            x: fields, (B, before, H, W).
 
         Returns:
-            their sum, (B, after, H, W), or their concatenation, (B, 2 * after, H, W).
+            the sum of both outputs, (B, after, H, W), if the class has ``join="sum"``; else their
+            concatenation, (B, 2 * after, H, W).
         """
         branches: list[Tensor] = [self.spectral(x), self.local(x)]
         return branches[0] + branches[1] if self.join == "sum" else torch.cat(branches, dim=1)

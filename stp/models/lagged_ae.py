@@ -38,19 +38,20 @@ class DecoderBlock(nn.Module):
         self.maps = doubling(MAPS, MAPS, nn.Sigmoid)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Double the resolution, and append the three maps.
+        """Double the resolution of features, and append three predicted maps as channels.
 
         Args:
             x: output of the previous block, or of the encoder, (B, before, H, W).
 
         Returns:
-            features, then the three maps in 0..1, (B, after + 3, 2 H, 2 W).
+            features, then three maps in 0..1, which are also computed from ``x``, (B, after + 3,
+            2 H, 2 W).
         """
         return torch.cat([self.features(x), self.maps(self.predict(x))], dim=1)
 
 
 class Decoder(nn.Sequential):
-    """Maps features of the narrowest level to a frame, with several blocks and a convolution.
+    """Maps features of the encoder's coarsest level to a frame: several blocks and a convolution.
 
     Args:
         channels: number of channels of each level of the encoder, from the finest.

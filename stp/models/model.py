@@ -162,19 +162,26 @@ class ForecastModel(nn.Module, ABC):
         return (forecast.double() - future).square()
 
     def parts(self, frames: Tensor, horizon: int) -> Iterator[Tensor]:
-        """Yield the forecast of `forward` in parts of consecutive lead times, (B, t, C, H, W).
+        """Yield the forecast of `forward` in parts: a few consecutive lead times at a time.
 
-        If a forecast is scored while it is computed, only one part is then in memory.
+        If a forecast is scored while it is computed, only one part is then in memory. By default,
+        the whole forecast is one part.
 
         Args:
             frames: context (B, T_in, C, H, W).
             horizon: number of lead times of all parts together.
+
+        Yields:
+            a part of t lead times, (B, t, C, H, W); t may differ between parts.
         """
         yield self(frames, horizon)
 
     @property
     def has_parts(self) -> bool:
-        """Whether the class overrides `parts`, so that forecasts can have several parts."""
+        """Whether the class overrides `parts`, so that it may yield a few lead times at a time.
+
+        If not, the whole forecast is one part, and must fit into memory.
+        """
         return type(self).parts is not ForecastModel.parts
 
     def begin_epoch(self, epoch: int) -> None:

@@ -237,7 +237,13 @@ class Model(ForecastModel):
         """Squared difference between the moments of each filter and those that it should have.
 
         A filter should have the moments of the partial derivative that it approximates (`moments`).
-        Averaged over filters and moments, summed over the 64 features, as in the authors' code.
+        The cell's first convolution has 64 input channels and 49 output channels, which are the 49
+        derivatives, and a filter of 7 x 7 for each pair of them. As in the authors' code, squared
+        differences are averaged over the derivatives and the 49 moments of a filter, and summed
+        over the input channels.
+
+        Returns:
+            loss, a float32 scalar.
         """
         filters = self.physics.derivatives.weight  # (49, 64, 7, 7)
         identity = torch.eye(ORDERS**2, dtype=torch.float64, device=filters.device)

@@ -44,7 +44,7 @@ class CausalLSTM(nn.Module):
         self.to_hidden = nn.Conv2d(2 * hidden, hidden, 1, bias=False)
 
     def forward(self, x: Tensor, h: Tensor, c: Tensor, m: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Compute one time step (equation 1 of the paper).
+        """Compute one time step (equation 1 of the paper on PredRNN++).
 
         Args:
             x: input, (B, channels, H, W).
@@ -75,7 +75,12 @@ class GradientHighway(nn.Module):
     """Recurrent layer with one state z, a learned average of its input and its last state.
 
     With an input x and learned convolutions Wx and Wz, the next state is
-    ``z' = sigmoid(s) tanh(p) + (1 - sigmoid(s)) z``, where ``p, s = Wx * x + Wz * z`` (equation 2).
+    ``z' = sigmoid(s) tanh(p) + (1 - sigmoid(s)) z``, where ``p, s = Wx * x + Wz * z`` (equation 2
+    of the paper on PredRNN++, Wang et al. 2018).
+
+    Args:
+        hidden: channels of input and state.
+        filter_size: side of the kernels, pixels; odd.
     """
 
     SMALL = 0.001  # weights begin within these bounds, as the authors' do

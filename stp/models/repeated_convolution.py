@@ -131,9 +131,14 @@ class Geometry:
         self.tiles = -(-height // self.tile), -(-width // self.tile)
 
     def of_inputs(self, x: Tensor) -> Tensor:
-        """Transform frames (B, C, H, W) to coordinates of their tiles, (n * n, tiles * B, C).
+        """Transform frames to the Winograd coordinates of their tiles.
 
-        Shapes are explained in `Geometry`.
+        Args:
+            x: frames, (B, C, H, W).
+
+        Returns:
+            n * n coordinates for each tile of a frame and each channel, (n * n, tiles * B, C); see
+            `Geometry`.
         """
         (height, width), (tall, wide), n = self.size, self.tiles, self.n
         batch, channels = x.shape[:2]
@@ -143,9 +148,14 @@ class Geometry:
         return v.reshape(n * n, -1, channels)
 
     def to_inputs(self, v: Tensor) -> Tensor:
-        """Apply the transpose of `of_inputs`: coordinates (n * n, tiles * B, C) to (B, C, H, W).
+        """Apply the transpose of `of_inputs`, which the backward pass needs.
 
-        The backward pass needs it. Shapes are explained in `Geometry`.
+        Args:
+            v: gradient of the loss with respect to the Winograd coordinates of tiles, (n * n, tiles
+                * B, C); see `Geometry`.
+
+        Returns:
+            gradient with respect to the frames, (B, C, H, W).
         """
         (height, width), (tall, wide), n = self.size, self.tiles, self.n
         channels = v.shape[-1]
@@ -159,10 +169,14 @@ class Geometry:
         return self.columns.inputs.expand(self.n * tall, -1, -1)
 
     def to_outputs(self, m: Tensor) -> Tensor:
-        """Transform products of coordinates, (n * n, tiles * B, O), to convolved frames.
+        """Transform Winograd coordinates of the result back to frames (inverse transform).
+
+        Args:
+            m: products of the coordinates of inputs and filters: n * n numbers for each tile of a
+                frame and each of O channels, (n * n, tiles * B, O); see `Geometry`.
 
         Returns:
-            frames with O channels, (B, O, H, W). Shapes are explained in `Geometry`.
+            convolved frames, (B, O, H, W).
         """
         (height, width), (tall, wide), n = self.size, self.tiles, self.n
         tile, channels = self.tile, m.shape[-1]
@@ -172,9 +186,14 @@ class Geometry:
         return y[:, :height, :width].permute(0, 3, 1, 2)
 
     def of_outputs(self, y: Tensor) -> Tensor:
-        """Apply the transpose of `to_outputs`: (B, O, H, W) to coordinates (n * n, tiles * B, O).
+        """Apply the transpose of `to_outputs`, which the backward pass needs.
 
-        The backward pass needs it. Shapes are explained in `Geometry`.
+        Args:
+            y: gradient of the loss with respect to convolved frames, (B, O, H, W).
+
+        Returns:
+            gradient with respect to their Winograd coordinates, n * n numbers for each tile of a
+            frame and each channel, (n * n, tiles * B, O); see `Geometry`.
         """
         (height, width), (tall, wide), n = self.size, self.tiles, self.n
         tile, (batch, channels) = self.tile, y.shape[:2]
@@ -247,8 +266,9 @@ class Kernel:
         """Return the accumulated gradient of the transformed filters, and start a new one.
 
         Returns:
-            gradient, (n * n, C, O), for filters from C to O channels with n coordinates along
-            each axis (`Geometry`); None if nothing was added (`add`).
+            gradient, (n * n, C, O): a number for each of the n * n Winograd coordinates of a
+            filter (`Maps`), each of C input channels and each of O output channels. None if nothing
+            was added (`add`).
         """
         self._multiply()
         gradient, self.gradient = self.gradient, None
@@ -354,6 +374,9 @@ def transform_kernels(network: nn.Module) -> Kernels:
 @contextmanager
 def using(kernels: Kernels) -> Iterator[None]:
     """Context manager: let `RepeatedConv2d` layers apply filters transformed beforehand.
+
+    The filters were transformed for Winograd's filtering, a convolution that needs fewer
+    multiplications. Networks that apply the same filters to many frames are faster with it.
 
     Args:
         kernels: transformed filters by layer, from `transform_kernels`; other layers are unchanged.

@@ -54,7 +54,9 @@ class Bottleneck(nn.Module):
 
 
 class Encoder(nn.Module):
-    """ResNet without its head: (B, C, H, W) -> (B, 32 width, H / 32, W / 32), rounded up.
+    """ResNet without its head, which maps frames to features.
+
+    With four stages, (B, C, H, W) -> (B, 32 * width, H / 32, W / 32), sides rounded up.
 
     Args:
         channels: number C of input channels.
@@ -81,7 +83,15 @@ class Encoder(nn.Module):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def forward(self, x: Tensor) -> Tensor:
-        """Encode frames: (B, channels, H, W) -> (B, 32 width, H / 32, W / 32), rounded up."""
+        """Encode frames.
+
+        Args:
+            x: frames, (B, channels, H, W).
+
+        Returns:
+            features; with four stages, (B, 32 * width, H / 32, W / 32), where width is the argument
+            of the class, and sides are rounded up.
+        """
         x = halve_overlapping(F.relu(self.enter_norm(self.enter(x))))
         maps: Tensor = self.blocks(x)
         return maps

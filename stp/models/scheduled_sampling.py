@@ -29,9 +29,12 @@ class ScheduledSampling:
     rate: Annotated[float, Field(ge=0, le=1)] = 2e-5
 
     def probability(self, step: int) -> float:
-        """Compute the probability of the true frame in iteration `step`, counted from 0.
+        """Compute the probability that the network gets a true frame, not its own last output.
 
         It depends only on the iteration, so that a training run can be resumed.
+
+        Args:
+            step: training iteration, from 0.
         """
         return max(0.0, 1.0 - self.rate * (step + 1)) if step < self.stop else 0.0
 

@@ -165,7 +165,8 @@ class SimVP(ForecastModel):
             horizon: number of lead times of all parts together.
 
         Yields:
-            a part, (B, t, C, H, W); t is at most the horizon in training.
+            a part of t lead times, (B, t, C, H, W); t is at most the argument ``horizon`` of the
+            class.
         """
         context, count = frames, 0
         while count < horizon:

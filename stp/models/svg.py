@@ -4,6 +4,15 @@ Denton and Fergus 2018, "Stochastic Video Generation with a Learned Prior",
 https://arxiv.org/abs/1802.07687; layers, widths and loss are those of the authors' release
 (https://github.com/edenton/svg: train_svg_fp.py, train_svg_lp.py, models/). With a fixed prior,
 this is the model that Unterthiner et al. 2018 call SVP-FP.
+
+Paper, releases and Tensor2Tensor (next_frame_emily) differ in these options of `Model`, where "-"
+stands for the default::
+
+    option        paper  release, SVG-FP  release, SVG-LP  Tensor2Tensor
+    batch_norm    -      true             true             false (one layer has one)
+    last_skip     true   false            false            true
+    seen          drawn  mean             drawn            prior
+    log_variance  -      true             true             false
 """
 
 from collections.abc import Callable, Sequence
@@ -81,7 +90,7 @@ class Encoder(nn.Module):
 class Decoder(nn.Module):
     """Maps a code, and the encoder's features of an earlier frame, to a frame in 0..1.
 
-    The first layer always has a batch norm, as in the authors' release and in Tensor2Tensor.
+    The first layer always has a batch norm.
 
     Args:
         channels: number of channels of a frame.
@@ -193,6 +202,7 @@ class Model(ForecastModel):
 
     In forecasts, latent vectors of forecast frames are drawn from the prior, and those of context
     frames from the posterior (see `seen`). They depend only on the clip, the seed and the member.
+    The docstring of the module lists which code base has which options.
 
     Args:
         shape: (C, H, W) of a frame in 0..1; padded where H or W cannot be halved often enough.
@@ -207,17 +217,14 @@ class Model(ForecastModel):
         hidden: width of the LSTMs.
         depth: number of cells of the LSTM that predicts codes.
         posterior_depth: number of cells of the posterior, and of a learned prior.
-        batch_norm: whether all layers have batch norms, as in the authors' release; in
-            Tensor2Tensor only one layer has.
+        batch_norm: whether all layers have batch norms; if not, only the decoder's first layer has.
         kl_weight: weight of the divergence of the posterior from the prior in the loss.
-        last_skip: whether the decoder uses features of the last context frame, as in the paper and
-            Tensor2Tensor; if not, it uses those of the frame before, as in the authors' release.
-        seen: latent vectors of context frames in forecasts. ``drawn``: drawn from the posterior, as
-            in the paper and the release of SVG-LP; ``mean``: mean of the posterior, as in the
-            release of SVG-FP; ``prior``: drawn from the prior, as in Tensor2Tensor.
+        last_skip: whether the decoder uses features of the last context frame; if not, it uses
+            those of the frame before.
+        seen: latent vectors of context frames in forecasts: ``drawn`` from the posterior, ``mean``
+            of the posterior, or drawn from the ``prior``.
         log_variance: whether draws interpret the second output of the posterior as the logarithm of
-            the variance, as the divergence does; if not, as the logarithm of the standard
-            deviation, as in Tensor2Tensor.
+            the variance, as the divergence always does; if not, as that of the standard deviation.
         seed: seed of the latent vectors of forecasts.
 
     Raises:

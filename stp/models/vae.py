@@ -109,8 +109,7 @@ class Model(OneStep):
 
         The term is ``2 * kl_weight * D / values``. D is the Kullback-Leibler divergence of a code's
         distribution from the standard normal one, summed over the code, and averaged over clips and
-        lead times. The factor 2 is due to the mean squared error, to which the term is added: the
-        evidence lower bound has half the sum of squares, which is the mean times ``values / 2``.
+        lead times.
 
         Args:
             frames: context (B, T_in, C, H, W).
@@ -128,6 +127,8 @@ class Model(OneStep):
             return predicted
 
         forecast = torch.cat(list(self._roll_out(following, frames, horizon)), dim=1)
+        # The evidence lower bound has half the sum of squares, which is the mean squared error, to
+        # which the term is added, times values / 2.
         return forecast, 2 * self.kl_weight * torch.stack(divergences).mean() / values
 
     def _noise(self, frames: Tensor, member: int) -> Noise:

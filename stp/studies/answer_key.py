@@ -59,7 +59,8 @@ class PairQuestion(Question):
 
     Attributes:
         clip: name of the clip.
-        scenarios: names of the scenarios (see `Scenario`) whose models the pair belongs to.
+        scenarios: names of the groups of models (see `Scenario`) in which these two models are
+            compared. A pair that several groups have in common is asked about once.
     """
 
     clip: str
@@ -231,8 +232,8 @@ class PairKey(Key):
         population: path of the results store or CSV file that models were chosen from.
         size: number of models in the population.
         models: chosen models, by name.
-        scenarios: groups of models whose videos are compared (see `Scenario`), all that the
-            configuration of the study asks for.
+        scenarios: groups of models whose videos are compared, which the paper on FVD calls
+            scenarios (see `Scenario`): all that the configuration of the study asks for.
         questions: all questions, sorted by id; each is about two models of one or more scenarios.
     """
 

@@ -31,17 +31,20 @@ WORDS = {
 
 
 def draw_best_of(manifest: Path, out: Path, study_file: Path, report: Report) -> Draft:
-    """Draw clips, and read their predictions for a questionnaire.
+    """Choose clips at random, and read their predictions for a questionnaire.
+
+    A question shows several models' predictions of one clip, and asks which is best.
 
     Args:
         manifest: path of a manifest (JSON list of the results that a table is made from), whose
             models are trained and tested on the same dataset.
         out: path of the page (.html).
-        study_file: file of the configuration of the study.
+        study_file: file of the configuration of the study (`BestOf`), which names models, numbers
+            of clips and the seed of the choice.
         report: callback for the progress.
 
     Returns:
-        the questionnaire, without pictures yet.
+        the questionnaire, whose pictures are not encoded yet.
 
     Raises:
         StpError: datasets or models of the study were not evaluated, or data or predictions are

@@ -121,18 +121,19 @@ def agreements(
 def over_bases(scenarios: Iterable[Scenario]) -> list[tuple[Scenario, list[Scenario]]]:
     """Merge groups of models that differ by the same step from their base.
 
-    They are the scenarios of Figure 5 of the paper on FVD. Each has a base model, such as one with
-    an FVD of 200, and models that are worse by one step, such as 50. One base and five models give
-    five pairs, too few for an interval; two bases give ten.
+    A group (called scenario, as in the paper on FVD) has a base model, such as one with an FVD of
+    200, and models whose FVD is worse by a fixed step, such as 50. It is a point of Figure 5 of the
+    paper. Groups with different bases and the same step are merged.
 
     Args:
         scenarios: all groups of models of a study (see `stp.studies.answer_key.Scenario`); those
             without a step are ignored.
 
     Returns:
-        for each step with several bases, the merged scenario, such as ``all bases +50``, and the
-        scenarios that it consists of.
+        for each step with several bases, the merged group, such as ``all bases +50``, and the
+        groups that it consists of.
     """
+    # One base and five models give five pairs, too few for an interval; two bases give ten.
     steps: dict[float, list[Scenario]] = {}
     for scenario in scenarios:
         if scenario.step is not None:

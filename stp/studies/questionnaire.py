@@ -14,15 +14,14 @@ from stp.studies.ratings import ratings
 def write_questionnaire(
     source: Path, out: Path, *, study_file: Path, where: str = "", report: Report = report_nothing
 ) -> Key:
-    """Write the pages of a questionnaire, and its key, which says what is behind each choice.
+    """Write the pages of a questionnaire, and its answer key.
 
     The key is ``key.json``. A copy, ``keys/<checksum>.json``, is named after the checksum that
     identifies the study; later questionnaires do not overwrite it.
 
     Args:
-        source: path of what is compared. For the best of several predictions, a manifest (JSON list
-            of the results that a table is made from); for pairs, a results store or a CSV file of
-            models; for ratings, a folder of videos.
+        source: path of what is compared. For the best of several predictions, a manifest; for
+            pairs, a results store or a CSV file of models; for ratings, a folder of videos.
         out: path of the page, with ``key.json`` beside it; for ratings, which have several pages,
             the folder of the pages and of ``key.json``.
         study_file: file of the configuration of the study.
@@ -30,7 +29,7 @@ def write_questionnaire(
         report: callback for the progress.
 
     Returns:
-        the key, with the checksum of the pages.
+        the answer key, with the checksum of the pages.
 
     Raises:
         StpError: the source is damaged or lacks data that the study asks about, a page would be too

@@ -23,14 +23,15 @@ CHUNK = 500  # resamples computed at once
 
 
 class Vote(NamedTuple):
-    """A rater's answer that counts in a share, such as the share of answers that name a model.
+    """A rater's answer to a question, from which a share is computed.
 
-    An answer is a hit if the share counts it: for example, it names this model, or it names the
-    model that is best by a metric.
+    A share is the number of hits divided by the number of votes. Which votes are hits depends on
+    the share: for example, those that name a given model, or those that name the model that is best
+    by a metric.
 
     Attributes:
-        hit: 1 for a hit, 0 for none. If k models are best with equal values, an answer that names
-            one of them counts 1/k.
+        hit: 1 for a hit, 0 for any other vote. If k models are best by a metric with equal values,
+            a vote for one of them is 1/k of a hit.
         rater: name of the rater; empty for a vote that does not belong to one rater.
         question: index of the question, or of another unit that is resampled instead, such as a
             pair of models.
@@ -61,7 +62,8 @@ class Share(NamedTuple):
     """A share of raters' answers, with its interval.
 
     Attributes:
-        hits: number of answers that are hits (see `Vote`); ties count in part.
+        hits: number of answers that are hits (see `Vote`); an answer that names one of k equally
+            good models is 1/k of a hit.
         answers: number of all answers.
         value: hits / answers, 0..1; None without answers.
         clustered: interval of the bootstrap over raters and questions.

@@ -69,8 +69,9 @@ class Task(ABC):
             it is the value of the key ``kind``.
         models: package with a module for each model.
         model_class: class in such a module whose arguments are the options of the model.
-        sources: package with a module for each source of forecasts that are read, or for code that
-            several models share; None without such modules.
+        sources: package of the modules that models name as ``source``; None if they name none. For
+            ``frames``, such a module reads forecasts in place of computing them. For ``opinions``,
+            it computes a measure of quality that has another name than the module.
         cores: modules of the stages.
         fits: how models are fitted, by the ``fit`` of a model; models with another ``fit`` are not
             fitted.
