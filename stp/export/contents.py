@@ -223,10 +223,11 @@ class Training:
         dataset: name of the training dataset.
         subset: name of the training subset.
         receipt: receipt of the trained model.
-        settings: value of each hyperparameter by name, e.g. "learning rate", both worded as in the
-            table training_protocol; empty for a model without training by gradient descent.
-        published: printed value of each hyperparameter by name; None if the paper prints nothing
-            about this training run.
+        settings: value of each hyperparameter by its name, as texts, e.g. ``{"epochs": "5"}``;
+            empty for a model without training by gradient descent. Names and values are worded as
+            in the paper, so that texts can be compared.
+        published: printed value of each hyperparameter by its name, as texts; None if the paper
+            prints nothing about this training run.
     """
 
     dataset: str

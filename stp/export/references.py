@@ -33,17 +33,11 @@ class Reference(Strict):
         of: subjects for which the work is cited, such as ``dataset kth`` or ``metric crps.fair``.
         type: type of the entry in BibTeX.
         author: ``Family, Given; Family, Given``; an organisation in braces.
-        title: title of the work.
-        booktitle: conference or book, for ``inproceedings``.
-        journal: name of the journal, for ``article``.
-        publisher: publisher of a book.
-        volume: volume of the journal.
-        number: number of the issue.
+        booktitle: field of BibTeX, which an ``inproceedings`` needs.
+        journal: field of BibTeX, which an ``article`` needs.
         pages: first and last page, ``1--20``.
-        year: year of publication.
         eprint: number of the preprint on arXiv.
-        note: additional text.
-        url: address.
+        title, publisher, volume, number, year, note, url: field of BibTeX with this name.
     """
 
     of: tuple[str, ...] = ()
@@ -84,7 +78,7 @@ def load_all() -> dict[str, Reference]:
 
 
 def load(file: Path = FILE) -> dict[str, Reference]:
-    """Read the works of a file by BibTeX key.
+    """Read the works of a file, by BibTeX key.
 
     Raises:
         StpError: the file is missing or wrong.

@@ -38,9 +38,9 @@ def _weighted_mean(means: np.ndarray) -> np.ndarray:
 def compose(metric: Metric, size: int) -> Metric:
     """Make a convention (one exact definition of a metric) whose value is the mean of batch means.
 
-    Each sample has the weight 1 / (number of samples in its batch), times a constant that makes the
-    mean weight 1 (`stp.metrics.metric.batch_weights`). Its statistics are the weighted value and
-    the weight, and the value of the split is the ratio of their means.
+    Samples are weighted so that each batch counts the same: the weight of a sample is proportional
+    to 1 / (number of samples in its batch). The value of the new convention is the weighted mean of
+    the samples' values: the sum of weight times value, divided by the sum of weights.
 
     Args:
         metric: a convention that has a value for each sample, and whose value is the mean of these.
@@ -48,7 +48,8 @@ def compose(metric: Metric, size: int) -> Metric:
             fewer.
 
     Returns:
-        the new convention, which has no values for single samples.
+        the new convention. It has no values for single samples, because the weight of a sample
+        depends on the other samples of its batch.
 
     Raises:
         StpError: the value of the convention is not a mean over samples, or `size` is below 1.

@@ -44,11 +44,19 @@ class Climatology:
             self._by_number = bool(array_attributes(store / kind).get("by_number"))
 
     def day(self, frame: int) -> str:
-        """Calendar day of a frame of the prepared data, such as "02-29"."""
+        """Calendar day of a frame (month and day), such as "02-29".
+
+        Args:
+            frame: index of the frame in the prepared data, from 0.
+        """
         return str(self._stamps[frame].astype("datetime64[D]"))[5:]
 
     def missing_of(self, frames: np.ndarray) -> str:
-        """Reason why some of the given frames have no climatology; empty if all have one."""
+        """Reason why some frames have no climatology; empty if all have one.
+
+        Args:
+            frames: indices of the frames in the prepared data, from 0, int64 of any shape.
+        """
         if self.missing:
             return self.missing
         days = {self._row_of(frame): self.day(frame) for frame in np.unique(frames).tolist()}
@@ -67,9 +75,17 @@ class Climatology:
         return number if number < len(self._row) else None
 
     def read(self, frame: int) -> np.ndarray:
-        """The mean (or deviation) for the calendar day of a frame, float32 (C, H, W).
+        """Read the field of the climatology for the calendar day of a frame.
 
-        If the data are a box of the grid, the field is cut to the box.
+        Call `missing_of` first, to know that there is one.
+
+        Args:
+            frame: index of the frame in the prepared data, from 0.
+
+        Returns:
+            the mean or the standard deviation over years, according to the ``kind`` of this
+            climatology, in units of the data, float32 (C, H, W). If the data are a box of the grid,
+            the field is cut to the box.
         """
         row = self._row_of(frame)
         assert row is not None, "`missing_of` is called first"

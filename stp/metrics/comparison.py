@@ -53,6 +53,10 @@ class Comparison(NamedTuple):
 def on_data(metric: Metric, compared: Comparison) -> Metric:
     """Adapt a metric to prepared data: to their units, variables, grid or climatology.
 
+    Args:
+        metric: the metric.
+        compared: the prepared data to which the metric is adapted, and facts about the forecasts.
+
     Returns:
         the adapted metric; ``metric`` itself if it needs nothing but the frames.
     """

@@ -3,7 +3,8 @@
 No labels are needed: the digits recognised in the observed frame are the truth. A digit is a
 connected area of pixels. It is rotated upright and scaled to a fixed size, and histograms of its
 edge directions are compared to those of the 1797 scans in scikit-learn (which the generator draws).
-The label of a digit is the majority of the five nearest scans; it is called sure if all five agree.
+The label of a digit is what most of the five scans with the most similar histograms show; it is
+called sure if all five agree.
 docs/scv.md reports how many digits are recognised, and how many correctly.
 """
 
@@ -38,7 +39,8 @@ class Digit(NamedTuple):
 
     Attributes:
         label: the digit, 0 to 9; -1 if the area is too large for a digit.
-        sure: whether all of the five nearest scans show this digit.
+        sure: whether all of the five most similar scans of digits in scikit-learn show this digit;
+            False if the area is too large for a digit.
     """
 
     label: int
@@ -138,7 +140,8 @@ def scans() -> tuple[np.ndarray, np.ndarray]:
 def recognise(digits: list[np.ndarray]) -> list[Digit]:
     """Recognise the digit in each of several areas, by the most similar scans of digits.
 
-    The label of an area is the digit that most of the five nearest scans show.
+    The label of an area is the digit that most of the five most similar scans in scikit-learn show.
+    Scans are similar if their histograms of edge directions (`edges`) are.
 
     Args:
         digits: brightness of the pixels of each area, 0..1, (h, w).
@@ -219,7 +222,7 @@ def digit_identity() -> Metric:
     A predicted frame is compared with the observed frame at the same lead time. In both, digits are
     recognised by comparison with the scans in scikit-learn (`recognise`). A pair of frames counts
     only if the digits of the observed frame are known: it has as many separate areas as the clip
-    has digits, and for each of them the five nearest scans show the same digit.
+    has digits, and for each of them the five most similar scans show the same digit.
     """
     return Metric(
         _statistics,

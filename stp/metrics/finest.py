@@ -25,9 +25,11 @@ def finest_spectrum(frames: np.ndarray) -> np.ndarray:
     The bins are those of ChaosBench (appendix F.2 and its code). A coefficient of the
     two-dimensional Fourier transform has the wavenumber k = sqrt(ky^2 + kx^2), with ky in cycles
     over H and kx in cycles over W. The largest one is K = hypot(H // 2, W // 2). There are
-    n = ceil(K - 0.5) bins with the edges ``np.linspace(0.5, K, n + 1)``. Those with an index, from
-    0, of at least int(0.9 n) are used, except for bins without a coefficient. Grid points are not
-    weighted.
+    n = ceil(K - 0.5) bins, 0 to n - 1, with the edges ``np.linspace(0.5, K, n + 1)``. The finest
+    ones are the bins from int(0.9 n) to n - 1. Bins without a coefficient are left out. Grid points
+    are not weighted.
+
+    For example, on 121 x 240 points these are the last 14 of 134 bins, from 120.2 to 134.2 cycles.
 
     Args:
         frames: frames, (..., H, W).
@@ -35,23 +37,23 @@ def finest_spectrum(frames: np.ndarray) -> np.ndarray:
     Returns:
         mean power of each bin, in squared units of the frames, float64 (..., bins).
     """
-    # On 121 x 240 points these are 14 of 134 bins, from 120.2 to 134.2. Equation S12 has the sum
-    # over a bin, and ChaosBench's code the mean.
+    # Equation S12 has the sum over a bin, and ChaosBench's code the mean.
     return spectrum_of(finest_waves(frames), *frames.shape[-2:])
 
 
 def finest_waves(frames: np.ndarray) -> np.ndarray:
-    """Compute the Fourier coefficients in the bins of `finest_spectrum`.
+    """Compute the Fourier coefficients with the shortest wavelengths.
 
-    The transform is linear: the coefficients of a mean frame are the mean of the frames'
-    coefficients.
+    They are the coefficients in the bins of `finest_spectrum`, with wavenumbers from about 0.9 K,
+    where K is the largest wavenumber of the grid. The transform is linear: the coefficients of a
+    mean frame are the mean of the frames' coefficients.
 
     Args:
         frames: frames, (..., H, W).
 
     Returns:
-        coefficients, in units of the frames, complex128 (..., waves), where the number of waves
-        depends on H and W only.
+        coefficients, in units of the frames, complex128 (..., waves), where ``waves``, the number
+        of coefficients, depends on H and W only.
     """
     # Only columns with coefficients in these bins are transformed, a sixth of all.
     *outer, height, width = frames.shape

@@ -46,8 +46,9 @@ class Estimate:
             rated videos, which means that ``distance`` is above 1.
         low, high: ends of the 95 % interval of ``value``, points; None if ``value`` is None.
         distance: distance of the video's features from those of the nearest rated video, divided by
-            the largest distance of a rated video from its nearest neighbour. Of several vectors of
-            features, the one with the largest ratio counts.
+            the largest distance of a rated video from its nearest neighbour. A video may have
+            several vectors of features, one for each kind such as ``ssa`` and ``mcs`` (`Learnt`);
+            this is then the largest of their ratios.
     """
 
     value: float | None
@@ -106,14 +107,16 @@ class FittedQuality:
 
     Attributes:
         network: name of the network whose features are used.
-        names: names of the vectors of features that are used, e.g. ``("ssa", "mcs")``, in the order
-            of `Learnt.parts`; all names are in `stp.metrics.frame_features.PARTS`.
+        names: names of the vectors of features that are used, in the order of `Learnt.parts`, e.g.
+            ``("ssa", "mcs")``: spatial means of feature maps, and similarities with the last
+            observed frame. `stp.opinions.network_features.PARTS` describes all names.
         context, horizon: numbers of observed and of predicted frames of a rated video.
         rated: number of rated videos.
         source: data source of the rated videos and their opinions; `OFFICIAL`: people's opinions;
             any other source: synthetic opinions.
-        learnt: fitted regressions, by kind of features: `EXACT`, those of each frame, or `POOLED`,
-            mean and standard deviation over the predicted frames.
+        learnt: two fitted regressions. `EXACT` is for clips with as many frames as the rated
+            videos, and uses the features of each frame. `POOLED` is for all other clips, and uses
+            mean and standard deviation of the features over the predicted frames.
     """
 
     network: str
@@ -136,10 +139,9 @@ class FittedQuality:
             name: name of the clip, for errors.
 
         Returns:
-            kind of the features used, and prediction from them. The kind is `EXACT`, features of
-            each frame, if the clip has as many predicted frames as the rated videos, and at least
-            as many observed ones; otherwise `POOLED`, mean and standard deviation over the
-            predicted frames.
+            name of the regression used, a key of ``learnt``; and its prediction. It is `EXACT` if
+            the clip has as many predicted frames as the rated videos, and at least as many observed
+            ones; otherwise `POOLED`.
 
         Raises:
             StpError: a clip is too short, or too small for the network.
@@ -192,7 +194,8 @@ def mean_rated(rated: np.ndarray, total: np.ndarray) -> np.ndarray:
 
     Args:
         rated: share of clips that have a prediction, 0 to 1.
-        total: mean over all clips, points, in which clips without a prediction count as 0.
+        total: mean predicted opinion over all clips, points; a clip without a prediction counts as
+            0.
 
     Returns:
         ``total / rated``, points; NaN unless more than half of the clips have a prediction.
@@ -212,7 +215,8 @@ def write(path: Path, fitted: FittedQuality, state: State) -> None:
     Args:
         path: path of the file, ``.npz``.
         fitted: the measure of quality, which predicts people's opinions of videos.
-        state: weights of the network; those of the classifying last layers are left out.
+        state: weights of the network, tensors by name; those of its classifier (the last layers)
+            are not written.
 
     Raises:
         StpError: the suffix is not ``.npz``.
@@ -240,7 +244,7 @@ def read(path: Path, declared: Mapping[str, Any]) -> tuple[FittedQuality, State]
         declared: declared checksums, to which the file is compared.
 
     Returns:
-        the measure, and the weights of its network.
+        the measure; and the weights of its network, tensors by name.
 
     Raises:
         StpError: the checksum differs, or the file was not written by `write`.

@@ -6,7 +6,7 @@ numbers for each frame (Somraj et al. 2022, section 4): motion-compensated simil
 rescaled frame differences (RFD), and simple spatial averages (SSA), their baseline.
 
 The argument ``form`` selects between ``released``, the behaviour of the published code, and
-``written``, the definition in the paper.
+``written``, the definition in the text of the paper.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,10 +32,12 @@ def motion_compensated_similarity(maps: np.ndarray, context: int, form: Form) ->
     Args:
         maps: feature maps of T frames, with K channels at h x w locations, float (T, h, w, K).
         context: number of observed frames.
-        form: frames to compare: ``released``, all T; ``written``, the predicted frames.
+        form: frames to compare: ``released``, all T, as the published code does; ``written``, only
+            the predicted frames, as the paper defines it.
 
     Returns:
-        cosine similarities of each channel, float64 (T, K) or (T - context, K).
+        cosine similarities of each channel, float64: (T, K) if ``released``, (T - context, K) if
+        ``written``.
     """
     flat = maps.reshape(len(maps), -1, maps.shape[-1]).astype(np.float64)
     reference = flat[context - 1]
@@ -58,7 +60,8 @@ def rescaled_differences(video: np.ndarray, form: Form) -> np.ndarray:
     Args:
         video: frames, uint8 (T, H, W, C).
         form: range that is mapped to 0..255: ``released``, from the smallest to the largest
-            difference of the video over all channels; ``written``, the same for each channel.
+            difference over all channels of the video, as in the published code; ``written``, from
+            the smallest to the largest difference of each channel, as the paper defines it.
 
     Returns:
         rescaled differences, truncated to integers, uint8 (T - 1, H, W, C); zero for a static
@@ -80,15 +83,19 @@ def spatial_means(maps: np.ndarray) -> np.ndarray:
 
 
 def of_differences(maps: np.ndarray, form: Form) -> np.ndarray:
-    """Average the maps of rescaled differences over locations.
+    """Average the feature maps of frame differences over locations (RFD).
+
+    The differences of adjacent frames, rescaled to pictures by `rescaled_differences`, are given to
+    the network, which makes a map of each.
 
     Args:
-        maps: feature maps of the rescaled differences of T frames, with K channels at h x w
-            locations, float (T - 1, h, w, K).
-        form: ``released`` prepends zeros for the first frame; ``written`` does not.
+        maps: feature maps of the T - 1 rescaled differences of a video of T frames, with K channels
+            at h x w locations, float (T - 1, h, w, K).
+        form: ``released``, zeros are prepended for the first frame, as in the published code;
+            ``written``, they are not, as the paper defines it.
 
     Returns:
-        means, float64 (T, K) or (T - 1, K).
+        means, float64: (T, K) if ``released``, (T - 1, K) if ``written``.
     """
     means = spatial_means(maps)
     return means if form == "written" else np.concatenate([np.zeros_like(means[:1]), means])

@@ -112,16 +112,18 @@ def has_own_units(data: ComparedData) -> bool:
 
 
 def of_units(metric: Metric, compared: Comparison, parts: tuple[str, ...] = ()) -> Metric:
-    """Split the values of a metric by variable if variables have different units.
+    """Give a metric a value for each variable if variables have different units.
 
     Args:
-        metric: metric with statistics of each channel, (N, C * parts, T).
+        metric: metric whose ``statistics`` are P numbers for each of C channels, the numbers of a
+            channel adjacent, (N, C * P, T).
         compared: forecasts and data, whose channels have units and names.
-        parts: names of the statistics of one channel, if there are several.
+        parts: names of the P numbers, such as ``("forecast", "climatology")`` for a skill score;
+            empty if P is 1.
 
     Returns:
-        the metric with a value for each variable or, if channels share a unit, with one value from
-        the mean over channels.
+        the metric. If units differ, it has a value for each variable (channel). Otherwise it has
+        one value, and its ``statistics`` are the means over channels, (N, P, T).
     """
     of_channels, count = metric.statistics, max(1, len(parts))
     bound = metric._replace(components=parts or ("value",))
@@ -139,16 +141,21 @@ def of_units(metric: Metric, compared: Comparison, parts: tuple[str, ...] = ()) 
 
 
 def per_variable(metric: Metric, compared: Comparison, parts: tuple[str, ...] = ()) -> Metric:
-    """Split the values of a metric on a latitude-longitude grid by variable.
+    """Give a metric on a latitude-longitude grid a value for each variable.
+
+    The statistics of the metric already belong to single channels, and are not changed. This
+    function only states to which variable they belong.
 
     Args:
-        metric: metric with statistics of each channel, (N, C * parts, T).
+        metric: metric whose ``statistics`` are P numbers for each of C channels, the numbers of a
+            channel adjacent, (N, C * P, T).
         compared: forecasts and data, whose coordinate ``lat`` is needed.
-        parts: names of the statistics of one channel, if there are several.
+        parts: names of the P numbers, such as ``("forecast", "climatology")`` for a skill score;
+            empty if P is 1.
 
     Returns:
-        the metric with a value for each channel; without values, with a ``reason``, if the data
-        have no latitudes.
+        the metric, with a value for each variable (channel). If the data have no latitudes, it has
+        no values, and its ``reason`` says so.
     """
     variables = variables_of(compared.data)
     bound = metric._replace(

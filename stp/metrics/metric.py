@@ -193,13 +193,14 @@ class Metric(NamedTuple):
             its result instead of frames. It is computed once for all conventions with the same
             transform.
         batches: None for metrics of single samples. Otherwise, batches of samples and the function
-            that scores a batch (`Batches`), as for the mean field of a batch. The statistics of a
-            batch are averaged, their mean is scored, and this score becomes the value of each
-            sample of the batch. The value of the metric is the unweighted mean over batches.
-            ``statistics`` returns ``batches.components`` statistics of each variable, instead of K.
-        best_by: index of the component whose mean over lead times selects the best of several
-            forecasts of a sample, for metrics that have no value for a single sample, so that
-            values cannot be compared; None for other metrics.
+            that scores a batch (`Batches`). For example, the fields of forecasts from 32 successive
+            days are averaged, and the spectrum of their mean is scored. The statistics of a batch
+            are averaged, their mean is scored, and this score becomes the value of each sample of
+            the batch. The value of the metric is the unweighted mean over batches. ``statistics``
+            returns ``batches.components`` statistics of each variable, instead of K.
+        best_by: how the best of several forecasts of a sample is found. None: it is the one with
+            the best value, averaged over lead times. An index: that of the component to compare in
+            place of values, for metrics that have no value for a single sample.
         ensemble: whether ``statistics`` takes predicted frames of all members, (N, M, T, C, H, W).
         keep_samples: whether the statistics of single samples are stored, or only their sums.
         share: whether the statistic of a sample is a share from 0 to 1 and the value is its mean:

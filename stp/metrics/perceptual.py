@@ -63,8 +63,9 @@ class LearnedMetric(NamedTuple):
     Attributes:
         weights: name of the weights in config/weights.yaml.
         build: function that reads the weights and makes the metric.
-        of_means: metric that computes values from mean statistics, which needs no weights; by
-            default the values are these means.
+        of_means: metric without a network, for statistics that a score job has stored already. Its
+            ``finish`` computes values from their means over clips, as when scores are merged; its
+            ``statistics`` cannot be called. By default, the values are these means.
     """
 
     weights: str

@@ -26,10 +26,10 @@ LEAST = -20.0
 
 
 def gaussian_nlp(samples: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Negative log-density of the true positions under one Gaussian fitted to samples.
+    """Negative log-density of the true positions under one Gaussian fitted to predicted ones.
 
     Args:
-        samples: predicted positions, metres, (M, ..., 2).
+        samples: positions that M ensemble members predict, metres, (M, ..., 2).
         truth: true positions, metres, (..., 2); NaN for absent people.
 
     Returns:
@@ -54,9 +54,10 @@ def _final_gaussian(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def final_gaussian() -> Metric:
-    """Negative log-density of the last true position under a Gaussian fitted to the samples.
+    """Negative log-density of the last true position under a Gaussian, nats.
 
-    This is the only negative log-density in Atlas' released code.
+    The Gaussian is fitted, for each person, to the last positions that the ensemble members
+    predict. This is the only negative log-density in Atlas' released code.
     """
     return Metric(
         _final_gaussian,
@@ -67,13 +68,13 @@ def final_gaussian() -> Metric:
 
 
 def kde_log_density(samples: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Log-density of the true positions under a kernel density estimate from samples.
+    """Log-density of the true positions under a kernel density estimate from predicted ones.
 
     The covariance of the Gaussian kernels is that of the samples times M^(-1/3) (Scott's rule in
     two dimensions), as in `scipy.stats.gaussian_kde`.
 
     Args:
-        samples: predicted positions, metres, (M, ..., 2).
+        samples: positions that M ensemble members predict, metres, (M, ..., 2).
         truth: true positions, metres, (..., 2); NaN for absent people.
 
     Returns:
@@ -129,16 +130,17 @@ def _on_density(metric: Metric, compared: Comparison, kind: str) -> Metric:
 
 
 def kde() -> Metric:
-    """Negative log-density of the truth under a kernel density estimate at each step.
+    """Negative log-density of the true positions under a kernel density estimate, nats.
 
-    Log-densities below -20 count as -20 (TrajNet++).
+    The density at each lead time is estimated, for each person, from the positions that the
+    ensemble members predict. Log-densities below -20 count as -20 (TrajNet++).
     """
     why = f"fewer than {FEWEST} samples of each prediction, or some on a line, have no density"
     return Metric(_kde, ensemble=True, no_value=why)
 
 
 def density(*, kind: Literal["mixture", "grid"]) -> Metric:
-    """Negative log-density of the truth under the predicted density.
+    """Negative log-density of the true positions under the density that the model predicts, nats.
 
     Args:
         kind: form of the density: "mixture", a mixture of Gaussians, not clipped; "grid", the

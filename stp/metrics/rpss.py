@@ -97,7 +97,9 @@ def _bind_to_data(metric: Metric, compared: Comparison, fair: bool) -> Metric:
 def rpss(*, fair: bool) -> Metric:
     """Ranked probability skill score of terciles, against the climatology.
 
-    Means over windows of lead times are compared to terciles of means over equally many days.
+    Terciles are those of single days. If the convention also averages over windows of lead times
+    (such as weeks, `stp.metrics.weeks`), means over a window are compared to terciles of means over
+    equally many days.
 
     Args:
         fair: whether the score is corrected for the number of members; if not, the shares of

@@ -25,7 +25,11 @@ def residual(observed: np.ndarray, predicted: np.ndarray) -> np.ndarray:
 
 
 def spectral_residual(*, starts: int | None = None) -> Metric:
-    """Mean over frames of the spectral residual of each variable (ChaosBench, equation 3).
+    """Distance of normalised power spectra of fine detail, averaged over frames, per variable.
+
+    The spectral residual (ChaosBench, equation 3) is the root mean square difference of the
+    predicted and the observed spectrum, each divided by its sum. The spectra are radial power
+    spectra of the finest wavenumbers (`stp.metrics.finest.finest_spectrum`).
 
     Args:
         starts: number of starts on successive days whose fields are averaged before the comparison;

@@ -57,7 +57,7 @@ def styles(models: Sequence[str], baselines: Iterable[str] = ()) -> dict[str, St
 
     Args:
         models: names of all models of a table, in its order.
-        baselines: names of the models to draw in grey, which are not trained.
+        baselines: names of the models to draw in grey, such as persistence.
 
     Returns:
         style by name of the model.
@@ -80,7 +80,11 @@ def styles(models: Sequence[str], baselines: Iterable[str] = ()) -> dict[str, St
 
 
 def baselines(cells: Iterable[StoredCell]) -> set[str]:
-    """Names of the models that are not trained by gradient descent: their results have no seed."""
+    """Names of the models whose results have no seed, which are drawn in grey (see `styles`).
+
+    These are the models that are not trained by gradient descent: baselines, but also models whose
+    parameters are calibrated or computed in closed form.
+    """
     return {cell.key.model for cell in cells if cell.key.seed is None}
 
 
@@ -176,9 +180,10 @@ def annotate(figure: Figure, note: str) -> None:
 def save(figure: Figure, out: Path, note: str) -> None:
     """Write a figure as PNG and SVG; equal figures give equal files.
 
-    The PNG is put in place last, so if it is new, both files are.
+    The PNG is put in place last, so whoever finds a new PNG also finds the new SVG.
 
     Args:
+        figure: the figure.
         out: path of the PNG file; the SVG is written next to it.
         note: line below the figure, see `origin_note`. Panels make room for the note, and for
             legends between panels and note.

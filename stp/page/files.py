@@ -10,7 +10,11 @@ from stp.core.disk import atomic_path, writing
 def write_all(texts: Mapping[Path, str]) -> None:
     """Write several texts as files; the first file is put in place last.
 
-    No file is put in place before all are written, so if the first file is new, all files are.
+    No file is put in place before all are written, so whoever finds the new first file also finds
+    the new versions of the others.
+
+    Args:
+        texts: text of each file, by its path.
 
     Raises:
         StpError: the disk refuses.

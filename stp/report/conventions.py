@@ -26,6 +26,11 @@ ORDER BY e.metric, e.convention, e.other, e.dimension, c.tested, e.setting, e.va
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Query how ranks and values of models differ between two exact definitions of a metric.
 
+    Args:
+        database: connection to the open results store.
+        results: folder of the results store; not used, since all sections of the report are called
+            alike.
+
     Returns:
         ``effects``: a row for each pair of conventions (exact definitions) of a metric and each
         evaluation (models that are ranked together), from the view ``convention_effects``.

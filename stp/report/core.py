@@ -31,6 +31,11 @@ FROM noise_correlations GROUP BY convention, tested_on ORDER BY convention, test
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Query descriptions of what was evaluated.
 
+    Args:
+        database: connection to the open results store.
+        results: folder of the results store; not used, since all sections of the report are called
+            alike.
+
     Returns:
         by name, tables of the store such as ``cells`` (one model on one dataset each), ``models``,
         ``datasets`` and ``conventions`` (exact definitions of metrics); ``trust``, what metrics

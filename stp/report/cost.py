@@ -88,6 +88,11 @@ FROM attempts WHERE how <> 'done' GROUP BY ALL ORDER BY ALL"""
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Query the cost of cells (one model on one dataset each), models, stages and failed attempts.
 
+    Args:
+        database: connection to the open results store.
+        results: folder of the results store; not used, since all sections of the report are called
+            alike.
+
     Returns:
         ``cells``: a row for each cell with seconds of its stages, peak memory in MB, total bytes
         and parameters of its trained models, and number of test clips; a training run that several

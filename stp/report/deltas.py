@@ -21,6 +21,11 @@ ORDER BY d.difference IS NULL, d.dimension, d.tested, d.metric, d.model, d.train
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Query our values beside those that papers print.
 
+    Args:
+        database: connection to the open results store.
+        results: folder of the results store; not used, since all sections of the report are called
+            alike.
+
     Returns:
         ``deltas``: a row for each of our values with a printed value, from the view ``deltas``.
     """

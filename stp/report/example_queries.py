@@ -17,6 +17,11 @@ MANY = 4
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> list[dict[str, object]]:
     """Run the queries of common questions, such as which model is best.
 
+    Args:
+        database: connection to the open results store.
+        results: folder of the results store; not used, since all sections of the report are called
+            alike.
+
     Returns:
         for each question, a dict with its text (``question``, ``more``), the query (``sql``), the
         first rows of the result (``answer``) and their total number (``count``); columns with

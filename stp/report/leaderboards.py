@@ -80,6 +80,11 @@ ORDER BY l.convention, l.variable, l.level, l.threshold, l.leads, l.rank NULLS L
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Query the ranks of all models.
 
+    Args:
+        database: connection to the open results store.
+        results: folder of the results store; not used, since all sections of the report are called
+            alike.
+
     Returns:
         ``board``: a row for each model in each ranking, with value, interval, rank and printed
         value. ``evaluations`` and ``parts``: what the indices in these rows stand for. Models are

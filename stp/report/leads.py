@@ -47,6 +47,11 @@ FROM numbered GROUP BY ALL ORDER BY ALL"""
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Query values at each lead time.
 
+    Args:
+        database: connection to the open results store.
+        results: folder of the results store; not used, since all sections of the report are called
+            alike.
+
     Returns:
         ``lines``: a row for each cell (one model on one dataset), convention (exact definition of a
         metric), variable, level and threshold. Its ``values``, ``low`` and ``high`` are lists over

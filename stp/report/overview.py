@@ -40,6 +40,11 @@ FROM missing ORDER BY rowid"""
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Query facts about the whole store.
 
+    Args:
+        database: connection to the open results store.
+        results: folder of the results store; not used, since all sections of the report are called
+            alike.
+
     Returns:
         ``facts``: numbers of scores and artefacts, first and last date, total time and size.
         ``commits``, ``stages``, ``machines``: artefacts by commit, stage and machine. ``missing``:

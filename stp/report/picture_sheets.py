@@ -1,8 +1,8 @@
 """Encode the report's pictures as sheets: all frames of a clip in one picture, side by side.
 
 A field is stored as levels, to which the page applies a colour map: level 0 is a missing value, and
-1..255 run evenly from one limit of the scale to the other. Brightness and colours in [0, 1] are
-stored as 0..255. Errors are computed from unclipped floats, not from pictures.
+1..255 run evenly from one limit of the colour scale to the other. Brightness and colours in [0, 1]
+are stored as 0..255. Errors are computed from unclipped floats, not from pictures.
 """
 
 from dataclasses import dataclass
@@ -60,8 +60,12 @@ def scales_of(sample: SampleForecasts, variable: Variable) -> tuple[Scale, Scale
     Errors of fields and grey video have a sign, and a scale around zero. Errors of colour video are
     the mean of the distances of the three colours.
 
+    Args:
+        sample: truth and forecasts of the sample.
+        variable: the variable to show.
+
     Returns:
-        the scale of values, and the scale of errors.
+        the colour scale of values, and that of errors.
     """
     values, errors = scales(sample, variable)
     if len(variable.channels) == 1:
@@ -78,8 +82,8 @@ def values(
         sample: the sample that the frames belong to.
         frames: frames of the sample, (T, C, H, W).
         variable: the variable to show.
-        scale: scale of the values; ignored for values that are brightness or colours.
-        look: encoding of the picture.
+        scale: range of values that the colours show; ignored for brightness and colours.
+        look: maximum size of a frame, and quality of the compression.
     """
     fields = _resize_fields(sample.fields(frames, variable), look.side)
     if sample.is_picture:
@@ -97,8 +101,8 @@ def errors(
         sample: the sample that the forecast belongs to.
         forecast: forecast of one model.
         variable: the variable to show.
-        scale: scale of the errors.
-        look: encoding of the picture.
+        scale: range of errors that the colours show, in units of the variable.
+        look: maximum size of a frame, and quality of the compression.
     """
     if len(variable.channels) == 1:
         channel = variable.channels[0]
@@ -140,7 +144,7 @@ def size_of(height: int, width: int, look: Look) -> tuple[int, int]:
 
     Args:
         height, width: size of a frame of the data, in pixels.
-        look: encoding, which limits the longer side.
+        look: maximum length of the longer side of a frame, and quality of the compression.
     """
     longer = max(height, width)
     if look.side is None or longer <= look.side:

@@ -42,6 +42,11 @@ FROM cells ORDER BY rowid"""
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Query the values of all cells (one model on one dataset each), and what they were made from.
 
+    Args:
+        database: connection to the open results store.
+        results: folder of the results store; not used, since all sections of the report are called
+            alike.
+
     Returns:
         lists by name, which refer to each other by index, from 0.
 

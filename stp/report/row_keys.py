@@ -17,11 +17,11 @@ PART = ("convention", "variable", "level", "threshold", "leads")
 
 
 class Numbers:
-    """Numbers keys of rows, from 0, in the order of their first occurrence.
+    """Indices of the keys of rows, from 0, in the order of their first occurrence.
 
     A key is a tuple of the values that identify something, such as those in the columns ``model``
-    and ``dataset``. The report page stores each key once, in a list. Rows have the key's index in
-    this list in place of the key.
+    and ``dataset``. The report page has a list with each key once, and a row refers to its key by
+    the index in this list.
 
     Args:
         names: names of the columns of a key.
@@ -40,7 +40,7 @@ class Numbers:
         return self._numbers.setdefault(values, len(self._numbers))
 
     def columnar(self) -> Columnar:
-        """All keys as a table by columns, with a row for each key, in the order of indices."""
+        """The list of keys as a table by columns: row i is the key with the index i."""
         return by_columns(list(self.names), list(self._numbers))
 
 

@@ -21,6 +21,11 @@ WHERE = "suite, dimension, trained_on, train_subset, tested_on, subset, setting"
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Query comparisons of two models, and ranks of models.
 
+    Args:
+        database: connection to the open results store.
+        results: folder of the results store; not used, since all sections of the report are called
+            alike.
+
     Returns:
         ``comparisons`` and ``ranks``: rows of the store's tables of the same names. ``complete``:
         whether all conventions (exact definitions of metrics) are included, not only those in

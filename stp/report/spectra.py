@@ -31,6 +31,11 @@ GROUP BY ALL ORDER BY min(n.cell)"""
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Compute spectra, averaged over samples, then over seeds, from sums stored beside the scores.
 
+    Args:
+        database: connection to the open results store.
+        results: folder of the results store; not used, since all sections of the report are called
+            alike.
+
     Returns:
         ``lines``: an item for each model and test, with ``cells`` (index of the cell of each seed
         in the page's list of cells), ``leads`` (the first and the last lead time), ``forecast`` and

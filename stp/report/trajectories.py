@@ -48,8 +48,9 @@ class ShownModel:
         model: name of the model.
         cell: index of the model's cell in the report page's list of all cells, from 0.
         samples: number of samples (predicted futures) of each scenario.
-        calibrated_here: true for at most seven models that are shown when the page opens: those
-            that were calibrated on the test dataset or, if none was, the first of all models.
+        calibrated_here: whether the model is shown when the page opens; the user can show the
+            others. Named after the rule: these are the models that were calibrated on the test
+            dataset or, if there are none, all models; at most the first seven.
         mean: mean error over scenarios at each lead time, in metres.
         low: first quartile of the errors over scenarios at each lead time, in metres.
         high: third quartile of the errors over scenarios at each lead time, in metres.

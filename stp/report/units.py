@@ -20,6 +20,11 @@ ORDER BY ALL"""
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> Columnar:
     """Determine the unit of each dataset, convention (exact definition of a metric) and variable.
 
+    Args:
+        database: connection to the open results store.
+        results: folder of the results store; not used, since all sections of the report are called
+            alike.
+
     Returns:
         a row for each dataset, convention, variable and level; values without a unit are left out.
     """

@@ -38,6 +38,11 @@ ORDER BY ALL"""
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Query the values of each result (cell), distances at equal sample size, and printed values.
 
+    Args:
+        database: connection to the open results store.
+        results: folder of the results store; not used, since all sections of the report are called
+            alike.
+
     Returns:
         ``values``: a row for each cell (one model on one dataset), convention, variable, level and
         threshold. ``matched``: distances between sets of clips, such as FVD, of equally many clips,

@@ -23,8 +23,8 @@ class Row(NamedTuple):
 
     Attributes:
         lead: lead time, from 1; None for the value of all lead times together.
-        statistic: "mean", "median" or "sd" over samples; "ci95_low" or "ci95_high", an end of the
-            95 % interval.
+        statistic: "mean", "median" or "sd" (standard deviation) over samples; "ci95_low" or
+            "ci95_high", the lower or upper end of the 95 % interval.
         value: the value; None if there is a ``reason``.
         n: number of samples behind the value; for an end of an interval, number of clusters.
         reason: reason why the value is missing; None if there is a value.
@@ -46,15 +46,16 @@ class Uncertainty(NamedTuple):
     """Uncertainty of the values of one metric, from a bootstrap over clusters.
 
     Arrays have an axis of the S series of the metric (its variables or thresholds), and an axis of
-    the overall value followed by the values at T' lead times. These are the last of the T lead
-    times of a forecast; T' < T if the first ones have no statistics, as for moving averages.
+    1 + T' values: first the overall value, then the values at the last T' of the T lead times of a
+    forecast. T' is T for most metrics. It is smaller if the first lead times have no statistics: a
+    moving average over three lead times has T' = T - 2.
 
     Attributes:
-        undefined: number of single clusters whose removal makes the value undefined, int (S, 1 +
-            T'); an interval needs 0. It is not computed, but 0, if clusters are too few for an
-            interval.
+        undefined: number of clusters whose removal alone makes the value undefined, int (S, 1 +
+            T'). There is no interval if it is above 0. Where clusters are too few for an interval,
+            nothing is removed, and the number is 0.
         ends: lower and upper ends of 95 % intervals, (2, S, 1 + T'); NaN without an interval.
-        clusters: number of clusters, int (1 + T').
+        clusters: number of clusters behind the interval of each value, int (1 + T').
     """
 
     undefined: np.ndarray
@@ -66,8 +67,9 @@ class NonFinite(NamedTuple):
     """Masks of the NaN and infinite statistics of N samples.
 
     Attributes:
-        nan: whether a statistic is NaN, bool (N, K, T'), for each of K statistics at the last T'
-            lead times of a forecast (`leads_with_values`); K is 1 if statistics were merged.
+        nan: whether a statistic is NaN, bool (N, K, T'), for each of the K statistics of a sample
+            at the last T' lead times (see `sd_rows`); K is 1 if the masks of several statistics
+            were merged.
         infinite: whether a statistic is infinite, bool with the same shape.
         clips: names of the clips of the N samples.
     """
@@ -81,7 +83,8 @@ class NonFinite(NamedTuple):
         """Mark the NaN and infinite entries of statistics.
 
         Args:
-            statistics: K statistics of N samples at the last T' lead times, (N, K, T').
+            statistics: K statistics of N samples at the last T' lead times, (N, K, T'); see
+                `sd_rows`.
             clips: names of the clips of the N samples.
         """
         return cls(np.isnan(statistics), np.isinf(statistics), clips)
@@ -93,8 +96,8 @@ def values(metric: Metric, means: np.ndarray, leads: Leads = slice(None)) -> np.
     Args:
         metric: the metric.
         means: means of its K statistics over samples, at T lead times, (..., K, T).
-        leads: indices along the last axis of the lead times in the overall value, which have equal
-            weight; all by default.
+        leads: indices, along the last axis, of the lead times that the overall value is computed
+            from, with equal weight; all by default.
 
     Returns:
         values, (..., 1 + T); (..., S, 1 + T) if the metric has several series, such as one for each
@@ -114,19 +117,23 @@ def leads_with_values(
 ) -> Leads:
     """Select the lead times at which a metric has a value.
 
-    A metric may have no statistics at its first lead times. For example, a moving average over
-    three months starts at the third month.
+    A lead time may lack a value for two reasons. The metric has no statistics at its first T - T'
+    lead times: a moving average over three months starts at the third month. Or the forecasts lack
+    the lead time, or a part of its window of lead times.
+
+    For example, if the second of T = T' = 4 lead times is missing, the result is [0, 2, 3]. A
+    moving average over three of T = 6 months has T' = 4 statistics, at the months 3 to 6. If the
+    forecasts are complete, the result is ``slice(None)``: all four have a value.
 
     Args:
         metric: the metric.
         available: lead times that the forecasts have; None for all.
         leads: number T of lead times of a complete forecast.
-        count: number T' <= T of lead times that have statistics. These are the last ones; the first
-            T - T' have none.
+        count: number T' <= T of lead times with statistics, the last ones of a forecast.
 
     Returns:
-        indices of the lead times with a value, counted from 0 at the first lead time that has
-        statistics; a slice if all of these have a value.
+        indices of the lead times with a value, along an axis of the T' lead times with statistics,
+        int64; ``slice(None)`` if the forecasts lack none and the metric has no windows.
     """
     present = range(leads) if available is None else available.leads.tolist()
     if len(present) >= leads and not metric.windows:
@@ -150,11 +157,13 @@ def spreads(
 
     Args:
         metrics: the metrics.
-        sums: for each metric, sums of its K statistics over the samples of each of G clusters, at
-            the last T' lead times of a forecast, (G, K, T').
+        sums: for each metric, the statistics of the samples, summed over each of G clusters, (G,
+            K, T'). A metric has K statistics of each sample (`Metric.statistics`), such as the
+            squared error of an RMSE. They exist at the last T' lead times of a forecast: T' is less
+            than the number of lead times if the first ones have none, as for a moving average.
         counts: number of samples of each cluster, (G,).
         options: number of resamples, and seed.
-        leads: number of lead times T; by default the largest T'.
+        leads: number T of lead times of a complete forecast; by default the largest T'.
         blocks: the clusters as blocks of time, if they are such blocks. Blocks are merged until
             they are longer than the lead time of a value or, for the overall value, than the last
             lead time.
@@ -244,15 +253,21 @@ def intervals(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Compute the intervals of several arrays of values, from the same resamples.
 
+    An interval is that of a bootstrap-t, of Student's t, or of Clopper and Pearson
+    (`stp.score.bootstrap.intervals`). All of them also use the values with each cluster left out in
+    turn (jackknife).
+
     Args:
-        overall: values over all clusters, (S, V) each: S series of a metric, V values in a series.
-        left_out: values with each of the G clusters left out in turn, (G, S, V) each.
+        overall: arrays of values over all clusters, (S, V) each: S series of a metric, V values in
+            a series.
+        left_out: for each array, the values with each of the G clusters left out in turn, (G, S,
+            V).
         counts: number of samples of each cluster, (G,).
         options: number of resamples, and seed.
         shares: for each array, whether its values are shares from 0 to 1.
 
     Returns:
-        for each array, two arrays: the number of single clusters whose removal makes the value
+        for each array, two arrays: the number of clusters whose removal alone makes the value
         undefined, int (S, V); and the lower and upper ends of intervals, (2, S, V), NaN without an
         interval.
     """
@@ -289,7 +304,7 @@ def rows(
         non_finite: masks of the NaN and infinite statistics of all samples.
         means: means of its K statistics over samples, (K, T'), at the last T' of the T lead times
             of a complete forecast. For example, a moving average over three months has T' = T - 2.
-        spread: uncertainty of the values.
+        spread: uncertainty of the values, as `spreads` computes it.
         leads: number T of lead times of a complete forecast.
         available: lead times and channels that the forecasts have; all by default.
         in_blocks: whether clusters are blocks of time, merged until they are longer than a lead
@@ -333,12 +348,15 @@ def rows(
 def sd_rows(metric: Metric, samples: np.ndarray, leads: int) -> list[Row]:
     """Make rows with standard deviations of a metric over samples, overall and at each lead time.
 
-    They are divided by n, not n - 1.
+    Squared deviations are divided by the number of samples n, not by n - 1.
 
     Args:
         metric: the metric.
-        samples: K statistics of each of N samples at the last T' lead times, (N, K, T').
-        leads: number of lead times of a complete forecast.
+        samples: what `Metric.statistics` returned for N samples, (N, K, T'). A metric has K
+            statistics of a sample and lead time, such as the squared error of an RMSE. They exist
+            at the last T' of the T lead times; T' < T for a moving average, which has none at the
+            first lead times.
+        leads: number T of lead times of a complete forecast.
 
     Returns:
         the rows; empty if single samples have no value, as for ratios of sums.

@@ -68,9 +68,10 @@ class Blocks(NamedTuple):
         return cls(tuple(map(str, clusters["cluster"])), start, length, int(steps[0]))
 
     def merged(self, lead: int) -> np.ndarray:
-        """Merge neighbours until each block is longer than a lead time.
+        """Merge neighbours until each block is longer than the time up to a lead time.
 
-        Remaining clusters at the end are added to the last block.
+        This time is ``lead * step`` frames, where ``step`` is the number of frames between
+        successive lead times. Clusters that remain at the end are added to the last block.
 
         Args:
             lead: lead time, counted from 1.

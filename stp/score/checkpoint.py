@@ -1,7 +1,7 @@
-"""Checkpoints of a pass over forecasts, so that a killed job loses minutes, not hours.
+"""Saved state of a scoring job, so that a killed job loses minutes, not hours.
 
-Each part of a checkpoint contains the changes since the part before, so that saving does not become
-slower towards the end.
+It consists of parts. Each contains the changes since the part before, so that saving does not
+become slower towards the end.
 """
 
 import hashlib
@@ -21,14 +21,18 @@ RECIPE = "recipe"
 
 
 class Checkpoint:
-    """A checkpoint in parts: each is a file with the changes of the state over a range of samples.
+    """The saved state of a scoring job, from which an interrupted job continues.
 
+    The state is saved in parts, in a file each: the changes of the state over a range of samples.
     Read the saved `parts` first. During the work, call `save` whenever `is_due`.
 
     Args:
         state: folder of the files, which survives a crash.
-        recipe: recipe of the job; parts with another recipe are ignored.
+        recipe: recipe of the job; parts that were saved with another recipe are removed.
         every_s: minimum time between two parts, seconds.
+
+    Attributes:
+        next: index of the first sample that no part covers.
     """
 
     def __init__(self, state: Path, recipe: Mapping[str, Any], every_s: float) -> None:
@@ -57,7 +61,7 @@ class Checkpoint:
             yield part
 
     def is_due(self) -> bool:
-        """Whether it is time to save the statistics of the samples scored since the last save."""
+        """Whether it is time to save the changes of the state since the last part."""
         return time.monotonic() - self._saved_at >= self.every_s
 
     def save(self, after: int, part: dict[str, np.ndarray]) -> None:

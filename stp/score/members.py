@@ -114,8 +114,9 @@ class Members:
         """Compute the statistics of n samples for one metric.
 
         Statistics are the K numbers of a sample and lead time from whose means over samples the
-        metric is computed (`Metric`), such as the squared error for an RMSE. The rule says how
-        those of several members become one.
+        metric is computed (`Metric`), such as the squared error for an RMSE. How those of several
+        members become one is the attribute ``statistic`` of this object: their mean, those of the
+        mean of the members' frames, or those of the best member.
 
         Args:
             name: name of the convention, to look up whether higher values are better.

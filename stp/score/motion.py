@@ -37,7 +37,7 @@ class PeopleData:
         folder: folder of the prepared data.
         attrs: attributes of the data, such as units.
         shape: shape of a frame: 2 coordinates, 1, maximum number of people in a scenario.
-        channels: indices of the coordinates, int64.
+        channels: indices of the coordinates, int64: 0 for x, 1 for y.
     """
 
     folder: Path
@@ -46,7 +46,11 @@ class PeopleData:
     channels: np.ndarray
 
     def only(self, channels: np.ndarray) -> "PeopleData":
-        """Select coordinates by their indices."""
+        """The same data with only some of the two coordinates of a position.
+
+        Args:
+            channels: indices, in this object, of the coordinates to keep, from 0, int64.
+        """
         shape = (len(channels), *self.shape[1:])
         return replace(self, shape=shape, channels=self.channels[channels])
 
@@ -105,11 +109,11 @@ def _frames(positions: np.ndarray) -> np.ndarray:
 
 
 def run(job: Job) -> Extras:
-    """Score predicted paths of people, also with the error of every person at each lead time.
+    """Score predicted paths of people, and write the error of every person at each lead time.
 
-    These errors are written to ``errors.parquet``, and scores as by `stp.score.run`. Scores include
-    standard deviations over scenarios. If paths are suspiciously close to the truth, a warning is
-    written to ``note.json``.
+    The errors of persons are written to ``errors.parquet``, and the scores to the same files as by
+    `stp.score.run`. Scores include standard deviations over scenarios. If paths are suspiciously
+    close to the truth, a warning is written to ``note.json``.
 
     Args:
         job: the recipe is a `ScoreOptions`; inputs are ``data`` and ``predictions``.

@@ -98,19 +98,23 @@ def interval(
     drawn: list[np.ndarray],
     videos: int,
 ) -> list[Row]:
-    """Compute the 95 % interval of a median over splits of the videos into training and test.
+    """Compute the 95 % interval of the median of a metric's values over splits.
 
-    The ends are percentiles over resamples; for absolute correlations see `magnitude_ends`.
+    A split divides the videos into training and test videos, and the metric has a value for the
+    test videos of each split. The ends of the interval are percentiles, over resamples of the
+    videos, of the median over splits. Absolute correlations need other ends (`magnitude_ends`),
+    because errors of either sign increase a small absolute value, so that percentiles would be too
+    high.
 
     Args:
-        metric: the metric, which has a value in each split.
+        metric: the metric.
         pairs: observed and predicted opinions of the N test videos of each split, (N,) each.
         drawn: for each split, how often each of these videos is drawn in B resamples, (B, N).
         videos: number of different test videos of all splits.
 
     Returns:
-        rows of both ends; with a reason instead of a value if there are too few videos, or the
-        metric is undefined in all resamples of all splits.
+        rows of the lower and the upper end; with a reason instead of a value if there are too few
+        videos, or the metric is undefined in all resamples of all splits.
     """
     weighted = metric.weighted
     if videos < FEWEST_CLUSTERS:

@@ -84,16 +84,16 @@ def run(job: Job) -> Extras:
 def select_stored(rows: np.ndarray, clips: np.ndarray) -> np.ndarray:
     """Choose the forecasts to store for some wanted clips.
 
-    It is the forecast of each wanted clip. If there is none, the forecast of the next clip that has
-    one takes its place, or the last one. Models that lack different starts then store the same
-    clips as far as possible.
+    For each wanted clip, its own forecast is chosen. If it has none, the forecast of the next clip
+    that has one is chosen; if there is no such clip, the last forecast. Models that lack different
+    starts then store the same clips as far as possible.
 
     Args:
         rows: indices of the clips with forecasts, in any order.
         clips: indices of the wanted clips.
 
     Returns:
-        positions in ``rows``, ascending.
+        indices along ``rows`` of the chosen forecasts, ascending, each once.
     """
     ordered = np.sort(rows)
     following = np.searchsorted(ordered, clips).clip(max=len(ordered) - 1)

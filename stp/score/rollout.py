@@ -29,21 +29,24 @@ KEPT = "kept"
 def run(job: Job) -> Extras:
     """Forecast with a model and score the forecasts, without storing all of them.
 
-    Scores are written to the same files as by `stp.score.run`. Forecasts of ``keep`` samples are
-    stored in ``predictions.zarr`` with ``index.parquet``, in the format of `stp.predict.run`. These
-    samples are evenly spaced over the split and the same for all models; the column ``sample`` of
-    the index has their indices.
+    Scores are written to the same files as by `stp.score.run`. Forecasts of a few samples are
+    stored in ``predictions.zarr`` with ``index.parquet``, in the format of `stp.predict.run`; the
+    column ``sample`` of the index has the indices of these samples.
 
     Args:
-        job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of `stp.predict.run`, and
-            optionally ``keep``: the number of samples to store, evenly spaced over the split, or
-            the names of their clips (default 0). Inputs are ``data`` and, for trained models,
-            ``model``. Runtime: ``device``, ``block_samples``, ``block_leads``,
-            ``checkpoint_every_s``.
+        job: the recipe has the keys of `ScoreOptions` and two more:
+
+            - ``rollout``: the recipe of the forecasts (`stp.predict.run`).
+            - ``keep``: number of samples whose forecasts are stored, evenly spaced over the split,
+              so that they are the same for all models; or names of their clips; 0 by default.
+
+            Inputs are ``data`` and, for trained models, ``model``. The runtime may set ``device``,
+            and ``block_samples``, ``block_leads`` and ``checkpoint_every_s`` as in
+            `stp.score.read.run`.
 
     Returns:
         numbers of samples, members, clusters and lead times, the overall value of each convention,
-        device, precision, and the number of stored samples.
+        device, precision, and the number of stored samples (``kept``).
 
     Raises:
         StpError: as in `stp.predict.run` and `stp.score.run`.

@@ -89,6 +89,9 @@ def distances_within(
         tries: number of pairs of subsets of each size.
         seed: seed of the draws.
 
+    Returns:
+        for each size, mean, standard error and deviation of the distance over the tries.
+
     Raises:
         StpError: a size is out of range.
     """
@@ -117,7 +120,7 @@ def distances_between(
     tries: int = TRIES,
     seed: int = 0,
 ) -> list[AtSize]:
-    """Compute distances between random subsets of two sets.
+    """Compute distances between random subsets of two sets, one subset from each.
 
     Args:
         x, y: features of the sets, (M, D) each.
@@ -125,6 +128,9 @@ def distances_between(
         distance: distance between two sets of the same size.
         tries: number of pairs of subsets of each size.
         seed: seed of the draws.
+
+    Returns:
+        for each size, mean, standard error and deviation of the distance over the tries.
     """
     summaries = []
     for n in sizes:
@@ -196,8 +202,8 @@ class Resolution(NamedTuple):
 
     Attributes:
         n: number of samples in each half of a set.
-        same: distances between two halves of the first set.
-        other: distances between a half of the first set and a half of the second.
+        same: distance between two random halves of the first set, which is due to chance.
+        other: distance between a random half of the first set and one of the second.
     """
 
     n: int
@@ -206,12 +212,10 @@ class Resolution(NamedTuple):
 
     @property
     def is_hidden(self) -> bool:
-        """Whether the two sets are no more different than random halves of the first set.
+        """Whether the samples are too few to see a difference between the two sets.
 
-        The mean distance between a half of the first set and a half of the second is compared with
-        that between two halves of the first set. This is so if the former exceeds the latter by at
-        most two standard deviations of the latter over tries. The number of samples then hides a
-        difference between the sets, if there is one.
+        This is so if the mean of ``other`` exceeds the mean of ``same`` by at most two standard
+        deviations of ``same`` over tries.
         """
         return self.other.mean <= self.same.mean + 2 * self.same.deviation
 
@@ -219,13 +223,21 @@ class Resolution(NamedTuple):
 def resolution(
     x: np.ndarray, y: np.ndarray, distance: Distance, *, tries: int = 20, seed: int = 0
 ) -> Resolution:
-    """Compare the distance between two sets with the distance between halves of the first set.
+    """Find out whether the distance between two sets is larger than chance would make it.
+
+    Two halves of one set differ by chance only. Because a distance depends on the size of the sets,
+    halves are compared with halves: random halves of the first set with each other, and a random
+    half of the first set with one of the second.
 
     Args:
-        x, y: features, (M, D) each, with M >= 4.
+        x, y: features of the two sets, (M, D) each, with M >= 4.
         distance: distance between two sets of the same size.
         tries: number of pairs of halves.
         seed: seed of the draws.
+
+    Returns:
+        both distances, each with its mean and deviation over tries; `Resolution.is_hidden` says
+        whether they are alike.
     """
     n = len(x) // 2
     (same,) = distances_within(x, [n], distance, tries=tries, seed=seed)

@@ -74,8 +74,9 @@ class Samples(ABC):
             ``cluster``.
         blocks: start and length of each cluster of the split, if clusters are blocks of time; else
             None.
-        shape: shape of all available forecasts, (N, M, T_available, C_available, H, W).
-        members: number of forecasts of each sample; 1 unless the model draws several.
+        shape: shape of all available forecasts, (N, M, T_available, C_available, H, W): N samples,
+            M ensemble members, the available lead times and channels, height and width.
+        members: number M of forecasts of each sample; 1 unless the model draws several.
         leads: number T of lead times of a complete forecast.
         available: available lead times and channels.
         context: number of context frames.
@@ -110,7 +111,7 @@ class Samples(ABC):
 
     @abstractmethod
     def frames(self) -> np.ndarray:
-        """Index of each observed frame in the data, int64 (N, T)."""
+        """Index in the data of the observed frame of each sample and lead time, int64 (N, T)."""
 
 
 class FrameSamples(Samples):
@@ -118,8 +119,9 @@ class FrameSamples(Samples):
 
     Args:
         clips: clips of the split.
-        shape: shape of all available forecasts, (N, M, T_available, C_available, H, W).
-        rows: indices of the clips with forecasts; all by default.
+        shape: shape of all available forecasts, (N, M, T_available, C_available, H, W): N samples,
+            M ensemble members, the available lead times and channels, height and width.
+        rows: indices of the clips with forecasts, one for each sample; all by default.
         leads: number of lead times of a complete forecast; by default the available number.
         available: available lead times and channels; all by default.
     """

@@ -121,11 +121,11 @@ def write_samples(
             (written as NULL) or, if the data have only one variable, its name.
         clips: name of the clip of each of the N samples.
         clusters: name of the cluster of each of the N samples.
-        columns: values of each column, by the name of the column: for each variable (``variable``
-            for all variables together), float64 (N, T'). The T' values of a sample, at the last T'
-            lead times, become one list in one row. T' depends on the convention: it is smaller than
-            the number of lead times if the first ones have no value. Masked values are written as
-            NULL.
+        columns: dict of dicts of arrays: for each column, by its name, the values of each variable,
+            by its name (``variable`` for all variables together). An array is float64 (N, T'), and
+            its row of T' values, at the last T' lead times of a forecast, becomes one list in the
+            file. T' depends on the convention: it is smaller than the number of lead times if the
+            first ones have no value. Masked values are written as NULL.
     """
     n = len(clips)
     named = dict.fromkeys(name for column in columns.values() for name in column)

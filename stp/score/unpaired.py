@@ -32,7 +32,7 @@ class Options(NamedTuple):
             context; "with_context", all; "zero_padded", those after the context, filled up to ten
             with grey frames.
         clips: number of clips of each folder; None for the number in the smaller folder.
-        seed: seed for drawing clips from a folder that has more.
+        seed: seed for drawing clips from a folder that has more than ``clips``.
         extrapolate: whether FVD at infinite N is estimated too.
     """
 
@@ -51,13 +51,14 @@ class UnpairedDistances(NamedTuple):
     Attributes:
         fvd: Frechet video distance.
         kvd: kernel video distance.
-        n: number of compared clips of each folder.
+        n: number of compared clips of each folder, N.
         available: numbers of clips in the folders of real and of generated videos.
         frames: number of frames of each clip that the network processed.
         height: height of a frame, pixels.
         width: width of a frame, pixels.
-        resolution: FVD between halves of the two sets, and between halves of the real set; None for
-            fewer than four clips.
+        resolution: whether FVD exceeds what chance makes of so few clips: FVD between a half of
+            the real clips and a half of the generated ones, beside FVD between two halves of the
+            real clips; None for fewer than four clips.
         at_infinite_n: FVD extrapolated to infinite N, with its standard error; None unless
             requested and possible.
         why_not: reason why FVD cannot be extrapolated; else empty.

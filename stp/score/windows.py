@@ -53,7 +53,8 @@ class WindowMeans:
     """Running means over windows of lead times, for samples that are read in order.
 
     Args:
-        windows: windows of all conventions, possibly with repetitions.
+        windows: for each convention, its windows: first and last lead time of each, from 1, such as
+            ``((1, 7), (8, 14))``. Sets may repeat, or be empty.
     """
 
     def __init__(self, windows: Iterable[Windows]) -> None:
@@ -61,15 +62,20 @@ class WindowMeans:
         self._open: dict[tuple[int, int], _Sum] = {}
 
     def add(self, frames: Frames) -> dict[Windows, Frames]:
-        """Add the next frames of the current samples, or the first frames of the next samples.
+        """Add the next frames of the samples that are being read.
 
-        Only complete windows have means. Frames are added one by one in float64, so sums do not
-        depend on the number of frames per call.
+        Call this for a block of samples until all lead times are added, then for the next block.
+        The frame of a window's first lead time starts the window's mean anew. Frames are added one
+        by one in float64, so sums do not depend on the number of frames per call.
+
+        Args:
+            frames: predicted and observed frames of n samples at successive lead times, which
+                continue the last call.
 
         Returns:
-            means over the windows that end within ``frames``. The keys are the sets of windows that
-            were given to this class, such as ``((1, 7), (8, 14))``; a set is left out if none of
-            its windows ends here.
+            means over the windows that end within ``frames``, if no frame of the window is missing.
+            The keys are the sets of windows that were given to this class, such as ``((1, 7), (8,
+            14))``; a set is left out if none of its windows ends here.
         """
         ended: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
         every = {window for windows in self._windows for window in windows}

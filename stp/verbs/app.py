@@ -188,14 +188,12 @@ def examples(*commands: str) -> str:
 def load_plan(configfile: Path) -> Any:
     """Make the plan of a scale file.
 
-    The plan has all artefacts of the scale. In a job of a run, progress and status count only
-    those artefacts of the plan that the targets of the run need.
-
     Args:
         configfile: path of the scale file.
 
     Returns:
-        the plan, a `stp.plan.cells.Plan`.
+        the plan, a `stp.plan.cells.Plan`, with all artefacts of the scale. In a job of a run, its
+        progress and status count only those that the run needs (`Plan.count`).
     """
     if configfile in READY_PLANS:
         return READY_PLANS[configfile]

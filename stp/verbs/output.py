@@ -267,7 +267,8 @@ def put_markdown(text: str, format: FormatName, out: Path | None) -> None:
 
     Args:
         text: the page.
-        format: "markdown" if a terminal, too, gets the Markdown itself; otherwise "table".
+        format: "markdown" writes the Markdown itself even to a terminal; "table" shows it rendered
+            there. Files and pipes get the Markdown in both cases.
         out: the file; None for standard output.
     """
     if format == "markdown":
@@ -331,8 +332,7 @@ class Ticker:
 
         Args:
             what: text to show; the part before a colon is its subject.
-            done, total: number of finished and of all parts. They are not shown, and are here
-                because progress callbacks get them (`stp.core.job.Report`).
+            done, total: ignored.
         """
         now = time.monotonic()
         on_terminal = sys.stderr.isatty()

@@ -226,7 +226,7 @@ def collect(
 ) -> None:
     """Collect all scores of a dimension (a question with its tables); build the DuckDB store.
 
-    Without a manifest and --database: all dimensions of the scale file, into
+    With neither a manifest nor --database, all dimensions of the scale file are collected into
     results/SCALE/results.duckdb. results/results.duckdb holds those of all scales.
     """
     from stp.collect.merge_scales import combine

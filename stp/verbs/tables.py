@@ -60,8 +60,8 @@ def table(
 
     Tables of scores, findings, conventions, running times and views come from the
     results store, others from the files of a run. The formats csv, json and parquet
-    give one row for each value. --out FILE.csv also writes .md, .tex and .html if the
-    table is from the store, unless it is one of scores.
+    give one row for each value. For findings, conventions, running times and views,
+    --out FILE.csv also writes .md, .tex and .html beside it.
 
     Exit codes: 0 shown, 1 an error, 2 wrong usage, 3 nothing matches --cell and
     --metric.

@@ -30,7 +30,11 @@ POOLED = {"conv1": (1, 2, 2), "conv2": TWICE, "conv3b": TWICE, "conv4b": TWICE}
 
 
 class C3D(nn.Module):
-    """The network C3D, initially with random weights."""
+    """The 3-D convolutional network C3D (Tran et al. 2015) without its classifier.
+
+    It maps clips, RGB from 0 to 255, to feature maps with 512 channels (`forward`). `maps` does the
+    same for frames of any size. The weights are random until `read_c3d` loads others.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +42,7 @@ class C3D(nn.Module):
             self.add_module(name, nn.Conv3d(inputs, outputs, 3, padding=1))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map clips (N, 3, T, H, W), 0 to 255, to (N, 512, T / 8, H / 16, W / 16)."""
+        """Map clips (N, 3, T, H, W), RGB 0 to 255, to maps (N, 512, T / 8, H / 16, W / 16)."""
         for name in CHANNELS:
             x = self.get_submodule(name)(x).relu()
             if name in POOLED:
@@ -46,7 +50,14 @@ class C3D(nn.Module):
         return x
 
     def maps(self, frames: np.ndarray) -> np.ndarray:
-        """Feature maps of a clip: uint8 (T, H, W, 3) to float32 (T / 8, 7, 7, 512)."""
+        """Compute the feature maps of a clip, whose frames are resized to 112 x 112 pixels.
+
+        Args:
+            frames: frames, RGB, uint8 (T, H, W, 3).
+
+        Returns:
+            feature maps, float32 (T / 8, 7, 7, 512).
+        """
         device = next(self.parameters()).device
         clip = torch.from_numpy(np.ascontiguousarray(frames)).to(device).permute(0, 3, 1, 2).float()
         clip = F.interpolate(clip, (SIZE, SIZE), mode="bilinear", antialias=True)
@@ -55,7 +66,14 @@ class C3D(nn.Module):
 
 
 def read_c3d(state: State) -> C3D:
-    """Build C3D from the weights of the whole classifier.
+    """Build C3D from the weights of the published network, without its classifier.
+
+    Args:
+        state: tensors of the network by name, with the names of DavideA/c3d-pytorch. Those of the
+            classifier (its last layers, ``fc...``) may be included, and are ignored.
+
+    Returns:
+        the network, which computes feature maps of clips; its weights are fixed.
 
     Raises:
         StpError: the weights are not those of this network.

@@ -27,8 +27,11 @@ class Unit(nn.Module):
     """Block of a convolution, batch normalisation and ReLU.
 
     Args:
+        channels: number of input channels.
+        out: number of output channels.
         kernel: height and width of the kernel, pixels.
-        padded: whether zeros around the picture keep its size.
+        stride: distance of output positions, pixels of the input.
+        padded: whether zeros around the picture keep its size (for a stride of 1).
     """
 
     def __init__(
@@ -63,7 +66,12 @@ def _max(x: Tensor) -> Tensor:
 
 
 class Mixed5(nn.Module):
-    """Block with four parallel branches: 1 x 1, 5 x 5, two 3 x 3, and mean pool with 1 x 1."""
+    """Block with four parallel branches: 1 x 1, 5 x 5, two 3 x 3, and mean pool with 1 x 1.
+
+    Args:
+        channels: number of input channels.
+        pooled: number of output channels of the branch with the mean pool.
+    """
 
     def __init__(self, channels: int, pooled: int) -> None:
         super().__init__()
@@ -98,7 +106,11 @@ class Mixed6a(nn.Module):
 class Mixed6(nn.Module):
     """Block with four parallel branches: 1 x 1, 7 x 7, two 7 x 7, and mean pool with 1 x 1.
 
-    Each 7 x 7 convolution is one of 1 x 7 and one of 7 x 1.
+    Each 7 x 7 convolution is done as two successive convolutions, 1 x 7 and 7 x 1. Input and output
+    have 768 channels.
+
+    Args:
+        narrow: number of channels between the convolutions of the two 7 x 7 branches.
     """
 
     def __init__(self, narrow: int) -> None:
@@ -139,7 +151,11 @@ class Mixed7a(nn.Module):
 
 
 class Mixed7(nn.Module):
-    """Block with four parallel branches; two end with 1 x 3 and 3 x 1 convolutions in parallel."""
+    """Block with four parallel branches; two end with 1 x 3 and 3 x 1 convolutions in parallel.
+
+    Args:
+        channels: number of input channels.
+    """
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -161,9 +177,11 @@ class Mixed7(nn.Module):
 
 
 class Inception(nn.Module):
-    """The network Inception-v3, initially with random weights.
+    """The network Inception-v3 (Szegedy et al. 2016) without its classifier.
 
-    The child modules are in the order of computation.
+    It maps pictures in [-1, 1] to 2048 features (`forward`), the means over space of its feature
+    maps (`maps`). The weights are random until `read_inception` loads others. The child modules are
+    in the order of computation.
     """
 
     def __init__(self) -> None:
@@ -195,7 +213,14 @@ class Inception(nn.Module):
 
 
 def read_inception(state: State) -> Inception:
-    """Build Inception-v3 from torchvision's weights of the whole classifier.
+    """Build Inception-v3 without its classifier from the weights of the published network.
+
+    Args:
+        state: tensors of the network by name, with torchvision's names. Those of its two
+            classifiers may be included, and are ignored.
+
+    Returns:
+        the network, which computes features of pictures; its weights are fixed.
 
     Raises:
         StpError: the weights are not those of this network.
@@ -208,6 +233,9 @@ def read_inception(state: State) -> Inception:
 
 def read_classifier(state: State) -> nn.Linear | None:
     """Build the last layer, which maps means over space (N, 2048) to logits (N, 1000).
+
+    Args:
+        state: tensors of the network by name, with torchvision's names.
 
     Returns:
         the layer; None if ``state`` has no weights for it.

@@ -58,7 +58,7 @@ message_type { name: "Entry"
 
 
 class Tensor(NamedTuple):
-    """Location of a tensor in the data files, from the index.
+    """Location of a tensor in the data files of a TensorFlow checkpoint, from its index file.
 
     Attributes:
         dtype: NumPy dtype of the tensor.
@@ -78,12 +78,12 @@ class Tensor(NamedTuple):
 
 
 def is_bundle(path: Path) -> bool:
-    """Whether a path is that of an index or data file: ``NAME.index``, ``NAME.data-...``."""
+    """Whether a path is that of a TensorFlow checkpoint: ``NAME.index`` or ``NAME.data-...``."""
     return path.suffix == ".index" or path.suffix.startswith(".data-")
 
 
 def read_bundle(path: Path) -> dict[str, np.ndarray]:
-    """Read all numeric tensors of a checkpoint.
+    """Read all numeric tensors of a TensorFlow checkpoint (a "tensor bundle").
 
     Args:
         path: path of the index file, or of a data file beside it.
@@ -101,10 +101,15 @@ def read_bundle(path: Path) -> dict[str, np.ndarray]:
 
 
 def read_index(path: Path) -> tuple[dict[str, Tensor], int]:
-    """Read the locations of the tensors of a checkpoint from its index.
+    """Read where the tensors of a TensorFlow checkpoint are, from its index file.
+
+    A TensorFlow checkpoint is a "tensor bundle": an index file, and data files with the values.
+
+    Args:
+        path: path of the index file, ``NAME.index``.
 
     Returns:
-        locations of tensors by name, and the number of data files.
+        locations of the numeric tensors by name, and the number of data files.
 
     Raises:
         StpError: the file is missing or damaged, or its format is not supported.
