@@ -108,7 +108,7 @@ def test_while_it_works_a_job_looks_at_all_receipts_only_now_and_then(
     receipt = plan.store / next(iter(plan.artefacts.values())).receipt
     receipt.parent.mkdir(parents=True)
     receipt.touch()
-    lines.label = 0.0  # long enough ago to print again
+    lines.shown = 0.0  # long enough ago to print again
     lines.report("step 1", 1, 2)
     lines.say("is saved")
     counts = [line.partition("]")[0] for line in capsys.readouterr().err.splitlines()]

@@ -34,7 +34,7 @@ def branches(code: str) -> Iterator[str]:
     """Whatever tells kinds apart in Python or in the SQL of its strings, as text."""
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Compare):
-            sides = [node.seconds_left, *node.comparators]
+            sides = [node.left, *node.comparators]
             if any(NAMES & texts(side) for side in sides):
                 yield ast.unparse(node)
         elif isinstance(node, ast.FunctionDef) and node.name.startswith("is_of_"):
