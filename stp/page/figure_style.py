@@ -79,15 +79,6 @@ def styles(models: Sequence[str], baselines: Iterable[str] = ()) -> dict[str, St
     return style_of
 
 
-def baselines(cells: Iterable[StoredCell]) -> set[str]:
-    """Names of the models whose results have no seed, which are drawn in grey (see `styles`).
-
-    These are the models that are not trained by gradient descent: baselines, but also models whose
-    parameters are calibrated or computed in closed form.
-    """
-    return {cell.key.model for cell in cells if cell.key.seed is None}
-
-
 def paper_size() -> AbstractContextManager[Any]:
     """Settings of matplotlib for text that is readable in print, and for reproducible files."""
     return mpl.rc_context(

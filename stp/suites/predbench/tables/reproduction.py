@@ -1,7 +1,7 @@
 """Tables 13 to 16 of PredBench: values of the models' authors, of PredBench, and ours.
 
-Each value is given three times: as the authors of a model published it, as PredBench measured it
-with their code, and as measured here. A table with gaps is refused.
+PredBench trained each model twice: with the code of the model's authors, and with its own. Both
+values are given beside the one measured here. A table with gaps is refused.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
