@@ -176,8 +176,7 @@ class CellRow(About, _Named, _Number, KeyRow):
 @dataclass(frozen=True, kw_only=True)
 class ScoreKindRow:
     """One row per kind of score: convention, variable, level, lead times, threshold and statistic.
-    The statistic sd exists for tracks of people, and for columns of tables that show it. Query the
-    view scores, which includes these columns.
+    Query the view scores, which includes these columns.
     """
 
     number: Annotated[int, "Number of the kind in this store, from 1; see score_rows."]
@@ -191,8 +190,8 @@ class ScoreKindRow:
     statistic: Annotated[
         str,
         "mean over samples; ci95_low or ci95_high, ends of its 95 % interval (studentised "
-        "bootstrap over clusters); of people, and where a column shows it, also sd, the standard "
-        "deviation over samples (ddof 0).",
+        "bootstrap over clusters); for tracks of people, and for columns that show it, also sd, "
+        "the standard deviation over samples (ddof 0).",
     ]
 
 
@@ -398,9 +397,7 @@ class SuiteRow:
 @dataclass(frozen=True, kw_only=True)
 class DimensionRow:
     """One row per dimension (a question with its own table) of the suites in table suites,
-    evaluated or not. For example, generalization of PredBench tests models on other data than
-    short_term, so its changes_from is short_term; robustness compares its own tests with each
-    other, so its changes_from is robustness.
+    evaluated or not.
     """
 
     suite: Annotated[str, "Suite, as in cells."]
@@ -413,8 +410,9 @@ class DimensionRow:
     by_lead: Annotated[bool, "Whether scores at each lead time have a table of their own."]
     changes_from: Annotated[
         str | None,
-        "Dimension whose tests of the same trained models are compared with its own tests; the "
-        "dimension itself, if its own tests are compared with each other; NULL if none are.",
+        "Dimension with other tests of the same trained models, with which its own tests are "
+        "compared, e.g. short_term for generalization; the dimension itself if its own tests are "
+        "compared with each other, e.g. robustness; NULL if none are.",
     ]
 
 
@@ -745,11 +743,8 @@ class RuntimeRow(KeyRow):
 class AgreementRow:
     """Agreement of metrics with people on the better of two videos: one row per group of models
     (scenario), metric and way of counting answers. A scenario is a column of Table 1 of the paper
-    on FVD, or a point of its Figure 5. Models of eq. FVD have about equal FVD, and those of spr.
-    FVD have evenly spread FVD. In base200 +10, a model of FVD 200 (the base) is compared with
-    models whose FVD is 10 higher; all bases +10 joins the scenarios of all bases. The rows are from
-    the table that `stp study preferences` makes of answers about pairs (docs/human_study.md). Empty
-    without such a study.
+    on FVD, or a point of its Figure 5. The rows are from the table that `stp study preferences`
+    makes of answers about pairs (docs/human_study.md). Empty without such a study.
     """
 
     source: Annotated[str, "Origin of the data that models were tested on; own for a file."]
@@ -759,8 +754,17 @@ class AgreementRow:
     protocol: Annotated[str, "Protocol of the models' training and test."]
     comparable: Annotated[bool, "Always false: the paper had other models and raters."]
     study: Annotated[str, "Checksum of the questionnaire."]
-    scenario: Annotated[str, "As printed: eq. FVD, spr. FVD, base200 +10, ...; or all bases +10."]
-    kind: Annotated[str, "How models were selected: equal, spread or gap."]
+    scenario: Annotated[
+        str,
+        "Group of models, as printed in the paper: eq. FVD (about equal FVD), spr. FVD (evenly "
+        "spread FVD), base200 +10 (a model of FVD 200 and models that are 10 worse), ...; or all "
+        "bases +10, which joins the bases.",
+    ]
+    kind: Annotated[
+        str,
+        "How models were selected: equal, spread or gap (a base, and models worse by a given "
+        "step).",
+    ]
     metric: Annotated[
         str, "Heading of the paper's table; Among raters is the agreement of the first two raters."
     ]
