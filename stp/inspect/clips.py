@@ -125,8 +125,8 @@ def section(dataset: Dataset) -> Iterator[str]:
 
 
 def _split_text(dataset: Dataset, split: str) -> str:
-    """Text with the number of clips of a split: ``val 1,801 (Table 1: 1,628)``."""
+    """Text with the number of clips of a split: ``val 1,801 (published: 1,628)``."""
     ours, published = (c.by_split[split] for c in (dataset.counts, dataset.counts.published))
-    notes = [] if published is None else [f"Table 1: {format_count(published)}"]
+    notes = [] if published is None else [f"published: {format_count(published)}"]
     notes += filter(None, [dataset.counts.explained.get(split)])
     return f"{split} {format_count(ours)}" + (f" ({'; '.join(notes)})" if notes else "")
