@@ -224,7 +224,7 @@ def test_the_number_of_connections_is_a_runtime_setting(tmp_path: Path, monkeypa
 
     def connections(**runtime: object) -> int:
         scale = merge(read_yaml(TINY), {"runtime": runtime})
-        return runner._download_manners(Plan(config.load(scale))).connections
+        return runner._download_settings(Plan(config.load(scale))).connections
 
     assert 2 <= connections() <= 4
     assert connections(downloads=7) == 7
