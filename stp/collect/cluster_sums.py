@@ -95,11 +95,11 @@ class _StoredSums(NamedTuple):
     leads: int
     lacks: str
 
-    def merged(self, lead: int) -> "_StoredSums":
+    def merge_blocks(self, lead: int) -> "_StoredSums":
         """Merge blocks of time until each is longer than ``lead``; drop empty clusters."""
         if self.blocks is None:
             return self
-        groups = self.blocks.merged(lead)
+        groups = self.blocks.groups_for_lead(lead)
         counts, sums = sum_by_group(self.counts, groups), sum_by_group(self.sums, groups)
         in_time = np.argsort(self.blocks.start, kind="stable")
         members = [in_time[groups[in_time] == number] for number in range(len(counts))]
@@ -139,7 +139,7 @@ class Sums(NamedTuple):
     leads: Leads
     longer: int | None
 
-    def finished(self, means: np.ndarray) -> np.ndarray:
+    def values_from_means(self, means: np.ndarray) -> np.ndarray:
         """Compute the values of all S series over ``leads``, (..., S), from mean components.
 
         Args:
@@ -376,7 +376,7 @@ def _of_place(
     if steps[-1] > unmerged.leads:
         return f"there are only {unmerged.leads} lead times"
     if steps[-1] not in merged:
-        merged[steps[-1]] = unmerged.merged(steps[-1])
+        merged[steps[-1]] = unmerged.merge_blocks(steps[-1])
     stored = merged[steps[-1]]
     # A running mean has no value at the first lead times.
     first = unmerged.leads - stored.sums.shape[-1] + 1

@@ -254,7 +254,7 @@ def resample_metric(
     order = [names.index(name) for name in clips.names]
     means = np.tensordot(drawn, sums.sums[order], 1)
     means /= (drawn @ sums.counts[order])[:, None, None]
-    return np.asarray(sums.finished(means)[:, sums.series])
+    return np.asarray(sums.values_from_means(means)[:, sums.series])
 
 
 class Looked(NamedTuple):

@@ -35,7 +35,7 @@ def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage |
 def _leaks(clip_counts: ClipCounts) -> Leakage:
     shared = report(clip_counts.index())
     reason = clip_counts.reason or "its clips are known by number only, before it is prepared"
-    return Leakage(shared, clip_counts.unnamed(), "" if shared else reason)
+    return Leakage(shared, clip_counts.unnamed_splits(), "" if shared else reason)
 
 
 def facts(plan: Plan, name: str) -> dict[str, Any] | None:

@@ -128,7 +128,7 @@ def describe_prepared(plan: Plan) -> str:
     Raises:
         StpError: a dataset is not prepared or is damaged.
     """
-    artefacts = plan.prepared
+    artefacts = plan.prepared_data
     missing = [a.dataset for a in artefacts if not store.is_complete(plan.store / a.folder)]
     if missing:
         raise StpError(

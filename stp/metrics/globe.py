@@ -52,7 +52,7 @@ class Area:
             np.copyto(errors, 0.0, where=~self.is_observed)
         return np.asarray(errors)
 
-    def filled(self, fields: np.ndarray) -> np.ndarray:
+    def fill_unobserved(self, fields: np.ndarray) -> np.ndarray:
         """Fields (G, H, W) with unobserved points set to the mean of the observed points."""
         if self.is_observed is None:
             return fields

@@ -499,7 +499,7 @@ def _release(plan: Plan, raw: Raw) -> dict[str, Any]:
         "name": raw.release,
         "roots": plan.raw_roots(raw),
         "lock": plan.store / raw.lock,
-        "registered": plan.registered(raw),
+        "registered": plan.config_lock_path(raw),
     }
 
 

@@ -64,7 +64,7 @@ class Blocks(NamedTuple):
         start, length = (clusters[name].to_numpy(np.int64) for name in (START, LENGTH))
         return cls(tuple(map(str, clusters["cluster"])), start, length, int(steps[0]))
 
-    def merged(self, lead: int) -> np.ndarray:
+    def groups_for_lead(self, lead: int) -> np.ndarray:
         """Merge neighbours until each block is longer than a lead time.
 
         Remaining clusters at the end are added to the last block.

@@ -73,5 +73,5 @@ def facts(
         output.put_grid(printed.make_facts_grid(tables, declared, rows), chosen, out)
     else:
         output.put_rows(list(printed.DIFFERENCE), [tuple(row) for row in rows], chosen, out)
-    if any(fact.unexplained for compared in tables.values() for fact in compared.rows):
+    if any(fact.unexplained_columns for compared in tables.values() for fact in compared.rows):
         raise typer.Exit(exit_codes.NOTHING)

@@ -312,7 +312,7 @@ class Tables:
         source = about.facts
         assert source is not None
         scale = self.plan.config.scale.model_dump(mode="json", exclude={"runtime", "paths"})
-        receipts = [data.receipt for data in self.plan.prepared if source.prepared]
+        receipts = [data.receipt for data in self.plan.prepared_data if source.prepared]
         return self._further(
             name,
             about,

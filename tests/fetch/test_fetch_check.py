@@ -196,7 +196,7 @@ def command(tmp_path: Path, monkeypatch):
 def test_the_command_checks_all_datasets_of_the_scale(command, tmp_path: Path) -> None:
     done = command("--check")
     assert done.exit_code == 1
-    datasets = {artefact.dataset for artefact in Plan.load(TINY).prepared}
+    datasets = {artefact.dataset for artefact in Plan.load(TINY).prepared_data}
     assert len(datasets) > 1
     for name in datasets:
         assert f"{name} (release synthetic" in done.stdout

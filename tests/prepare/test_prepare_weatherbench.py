@@ -247,7 +247,7 @@ def test_published_counts_follow_from_the_calendar():
     frames = sum(season.frames for season in seasons_of(options))
     assert max(c.start + (c.length - 1) * c.stride for c in clips) < frames == 62823
     # Hours of every window, from the store's rows: no window leaves its year.
-    hours = np.concatenate([s.first + s.step * np.arange(s.frames) for s in seasons_of(options)])
+    hours = np.concatenate([s.first + s.step * np.arange(s.frames) for s in runs_of(options)])
     first = hours[[c.start for c in clips]].astype("datetime64[h]")
     last = hours[[c.start + (c.length - 1) * c.stride for c in clips]].astype("datetime64[h]")
     assert (first.astype("datetime64[Y]") == last.astype("datetime64[Y]")).all()

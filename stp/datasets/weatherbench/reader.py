@@ -355,9 +355,9 @@ def _yearly(
             ]
             name = f"{season.name} from {stamp(season.first + at[0])}"
             pieces.append(Piece(name, n, task, n * frame_bytes))
-    stamps = [season.first + season.step * np.arange(season.frames) for season in seasons]
-    clips = cut_windows(seasons, options, span)
-    return seasons, pieces, grid, np.concatenate(stamps), clips, 24 // INTERVAL
+    stamps = [one_run.first + one_run.step * np.arange(one_run.frames) for one_run in runs]
+    clips = cut_windows(runs, options, span)
+    return runs, pieces, grid, np.concatenate(stamps), clips, 24 // INTERVAL
 
 
 def _ensemble(

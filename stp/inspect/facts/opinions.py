@@ -31,7 +31,7 @@ def facts(plan: Plan, source: FactSource) -> Facts:
         StpError: the run prepares no dataset of opinions, or its data are missing or damaged.
     """
     config = plan.config
-    prepared = (artefact.dataset for artefact in plan.prepared)
+    prepared = (artefact.dataset for artefact in plan.prepared_data)
     names = [name for name in prepared if plan.recipes.samples(name).has_opinions]
     if not names:
         raise StpError(

@@ -173,7 +173,7 @@ def make_facts_grid(
     summary: list[list[str | Item]] = []
     for name, compared in tables.items():
         differing = [fact for fact in compared.rows if fact.differences]
-        unexplained = sum(bool(fact.unexplained) for fact in differing)
+        unexplained = sum(bool(fact.unexplained_columns) for fact in differing)
         counts = [f"{number:,}" for number in (len(compared.rows), len(differing), unexplained)]
         summary.append([name, suite.tables[name].printed, *counts])
     columns = ["table", "printed in", "rows", "not as printed", "unexplained"]
