@@ -126,8 +126,8 @@ class Sums(NamedTuple):
         metric: metric that computes values from means of the components, (..., K, T').
         series: index of the series that contains the value.
         leads: indices of the value's lead times along the last axis of ``sums``.
-        longer: last lead time of the value, in steps, if clusters are blocks of time. Blocks are
-            merged until each is longer than this lead time, because forecasts with overlapping
+        longer_than: last lead time of the value, in steps, if clusters are blocks of time. Blocks
+            are merged until each is longer than this lead time, because forecasts with overlapping
             times depend on each other. None for other clusters, such as videos.
     """
 
@@ -137,7 +137,7 @@ class Sums(NamedTuple):
     metric: Metric
     series: int
     leads: Leads
-    longer: int | None
+    longer_than: int | None
 
     def values_from_means(self, means: np.ndarray) -> np.ndarray:
         """Compute the values of all S series over ``leads``, (..., S), from mean components.
@@ -405,5 +405,5 @@ def _of_place(
         sums = sums[:, chosen : chosen + 1][..., lead_index].mean(axis=-1, keepdims=True)
         metric, number, lead_index = metric._replace(finish=first_component), 0, slice(None)
     clusters = Clusters(stored.names, tuple(stored.counts.tolist()), lacks)
-    longer = None if unmerged.blocks is None else steps[-1]
-    return Sums(clusters, stored.counts, sums, metric, number, lead_index, longer)
+    longer_than = None if unmerged.blocks is None else steps[-1]
+    return Sums(clusters, stored.counts, sums, metric, number, lead_index, longer_than)

@@ -193,7 +193,7 @@ def without_each(by_place: dict[Place, Sums | str]) -> dict[Place, LeftOut | str
             continue
         clusters = len(sums.counts)
         if clusters < FEWEST_CLUSTERS:
-            results[place] = explain_too_few(clusters, FEWEST_CLUSTERS, sums.longer)
+            results[place] = explain_too_few(clusters, FEWEST_CLUSTERS, sums.longer_than)
             continue
         same = id(sums.sums), str(sums.leads)
         if same not in computed:

@@ -257,7 +257,7 @@ def resample_metric(
     return np.asarray(sums.values_from_means(means)[:, sums.series])
 
 
-class Looked(NamedTuple):
+class ComparedFeatures(NamedTuple):
     """Network features of clips, which a distance between sets of clips (such as FVD) compares.
 
     Attributes:
@@ -269,7 +269,7 @@ class Looked(NamedTuple):
     seconds: float | None
 
 
-def read_distance_features(cell: Cell, convention: str) -> Looked:
+def read_distance_features(cell: Cell, convention: str) -> ComparedFeatures:
     """Read the network features that a distance between sets of clips compares.
 
     Args:
@@ -289,4 +289,4 @@ def read_distance_features(cell: Cell, convention: str) -> Looked:
     seconds = (
         None if name is None else require_receipt(inputs[f"{name}.predicted"]).provenance.seconds
     )
-    return Looked(pair, seconds)
+    return ComparedFeatures(pair, seconds)

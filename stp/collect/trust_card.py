@@ -35,7 +35,8 @@ class OfDataset:
         curves: values of the metric at the intensities of a distortion, for each distortion.
         bias: distances between two disjoint subsets of the real clips, for several sizes of the
             subsets; empty for means over clips, which have no bias of this kind.
-        smallest: distances between random halves of the real clips, which differ by chance only.
+        between_halves: distances between random halves of the real clips, which differ by chance
+            only.
             Their mean plus two standard deviations is the noise floor: with half of the clips,
             smaller differences cannot be told from chance. None for means over clips.
         seconds: run time of the metric's network per clip, in seconds; None without a network.
@@ -43,7 +44,7 @@ class OfDataset:
 
     curves: list[Curve]
     bias: list[AtSize]
-    smallest: AtSize | None
+    between_halves: AtSize | None
     seconds: float | None
 
     def blind_to(self, *, temporal: bool) -> list[str]:
@@ -88,7 +89,7 @@ def is_weakening(curve: Curve) -> bool:
     return curve.distortion in DISTORTIONS and DISTORTIONS[curve.distortion].weakens
 
 
-def card(plan: Manifest, convention: str) -> dict[str, OfDataset]:
+def cards_by_dataset(plan: Manifest, convention: str) -> dict[str, OfDataset]:
     """Compute the trust cards of one metric: which distortions it follows or misses, bias and cost.
 
     Args:
@@ -171,6 +172,6 @@ def _of_dataset(own: list[Curve], cell: Cell, convention: str) -> OfDataset:
     if not sizes or not np.isfinite(real).all():
         return OfDataset(own, [], None, None)
     bias = distances_within(real, sizes, metric.distance)
-    smallest = resolution(real, features.pair.predicted, metric.distance).same
+    between_halves = resolution(real, features.pair.predicted, metric.distance).same
     seconds = None if features.seconds is None else features.seconds / len(real)
-    return OfDataset(own, bias, smallest, seconds)
+    return OfDataset(own, bias, between_halves, seconds)

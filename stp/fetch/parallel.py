@@ -20,7 +20,6 @@ from stp.fetch.download import (
     DownloadSettings,
     GivenUpError,
     Host,
-    Manners,
     Stopped,
     discard_part,
     download,

@@ -99,7 +99,7 @@ def size_text(dataset: Dataset) -> str:
     return " x ".join(map(str, dataset.shape))
 
 
-def protocol_text(dataset: Dataset) -> str:
+def protocol_summary(dataset: Dataset) -> str:
     """Write what context and horizon of a dataset count, for its protocol on the page of datasets.
 
     Returns:

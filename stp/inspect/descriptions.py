@@ -71,7 +71,7 @@ class DatasetDescriber(Protocol):
     def size_text(self, dataset: Dataset) -> str:
         """Write the size of a sample at each time as text, e.g. "1 x 64 x 64"."""
 
-    def protocol_text(self, dataset: Dataset) -> str:
+    def protocol_summary(self, dataset: Dataset) -> str:
         """Write what context and horizon of a dataset count, for its protocol on a page.
 
         Returns:

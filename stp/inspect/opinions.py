@@ -75,7 +75,7 @@ def lines(plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
     yield f"{name}: opinions of {format_count(counted['videos'])} videos"
     printed = read_printed_numbers(plan, name)
     if numbers := of_raters(counted, printed):
-        yield raters(numbers)
+        yield describe_raters(numbers)
     if warning := identical_text(counted["identical"]):
         yield warning
     yield leakage.reason
@@ -153,7 +153,7 @@ def of_raters(counted: dict[str, Any], printed: Printed) -> list[Number]:
     ]
 
 
-def raters(numbers: list[Number]) -> str:
+def describe_raters(numbers: list[Number]) -> str:
     """Write the three numbers from `of_raters` as a sentence, each beside the printed one."""
     every, rejected, halves = numbers
     counts, agreement = "", ""
@@ -388,7 +388,7 @@ def size_text(dataset: Dataset) -> str:
     return "3 channels, of several sizes"
 
 
-def protocol_text(dataset: Dataset) -> str:
+def protocol_summary(dataset: Dataset) -> str:
     """Write what context and horizon count, for the protocol on the page of datasets.
 
     Returns:

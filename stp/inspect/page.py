@@ -77,8 +77,8 @@ def _section(name: str, dataset: Dataset) -> Iterator[str]:
     )
     yield ""
     yield (
-        f"- **Protocol:** {dataset.context} -> {dataset.horizon} {about.protocol_text(dataset)}; "
-        f"units: {dataset.units}. {dataset.protocol_source}. "
+        f"- **Protocol:** {dataset.context} -> {dataset.horizon} "
+        f"{about.protocol_summary(dataset)}; units: {dataset.units}. {dataset.protocol_source}. "
         f"Reader: `{_file_of(named_modules.reader(dataset.reader or name))}`."
     )
     yield from about.section(dataset)

@@ -197,7 +197,7 @@ def size_text(dataset: Dataset) -> str:
     return "x, y of people"
 
 
-def protocol_text(dataset: Dataset) -> str:
+def protocol_summary(dataset: Dataset) -> str:
     """Write what context and horizon count, for the protocol on the page of datasets.
 
     Returns:

@@ -134,7 +134,7 @@ class Combinations(Strict):
     setting: Settings = Settings()
     models: Names | None = None
 
-    def matches(self, case: Case) -> bool:
+    def leaves_out(self, case: Case) -> bool:
         """Whether a case is left out for at least one of its models.
 
         Args:
@@ -149,7 +149,7 @@ class Combinations(Strict):
             return False
         return self.models is None or bool(set(self.models) & set(case.models))
 
-    def out_of(self, case: Case) -> tuple[str, ...]:
+    def models_left(self, case: Case) -> tuple[str, ...]:
         """List the models for which a case is kept, since it is not left out for them.
 
         Args:
@@ -159,7 +159,7 @@ class Combinations(Strict):
             names of models, in the order of the case; all its models if it does not have the given
             values; may be empty.
         """
-        if not self.matches(case):
+        if not self.leaves_out(case):
             return case.models
         return tuple(name for name in case.models if self.models and name not in self.models)
 
@@ -217,7 +217,7 @@ class Grid(Strict):
             for setting in self.setting.combinations()
         ]  # fmt: skip
         for number, out in enumerate(self.without):
-            if not any(out.matches(case) for case in cases):
+            if not any(out.leaves_out(case) for case in cases):
                 raise ConfigurationError(
                     f"{where}.without.{number} matches no combination of its grid",
                     expected=f"some of {_abbreviate_cases(cases)}",
@@ -232,7 +232,7 @@ class Grid(Strict):
 
 def _exclude_models(cases: Iterable[Case], out: Combinations) -> Iterator[Case]:
     for case in cases:
-        yield Case(**{**vars(case), "models": out.out_of(case)})
+        yield Case(**{**vars(case), "models": out.models_left(case)})
 
 
 def _abbreviate_cases(cases: list[Case]) -> str:

@@ -108,7 +108,7 @@ def accumulate(
         for name, of_metric in sums.items():
             of_metric.restore(name, part)
 
-    targets = TargetCache(predictions.frames())
+    targets = TargetCache(predictions.frame_numbers())
     means = WindowMeans(metric.windows for metric in metrics.values())
     has_context = any(metric.with_context for metric in metrics.values())
 

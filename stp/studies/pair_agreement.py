@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from stp.collect.people_agreement import ALL_ANSWERS, DECIDED, MAJORITY, RATERS
 from stp.collect.published import PublishedValue
 from stp.collect.schema import AgreementRow
-from stp.studies.answer_key import PairKey, PairQuestion, Scenario
+from stp.studies.answer_key import ModelGroup, PairKey, PairQuestion
 from stp.studies.answers import SIMULATED, Answer, Answers
 from stp.studies.shares import Vote, share
 
@@ -102,7 +102,7 @@ def agreements(
             printed[f"{entry.model} {entry.run}", "FVD"] = entry.value
     rows = []
     points = [(scenario, [scenario]) for scenario in key.scenarios]
-    for scenario, parts in [*points, *over_bases(key.scenarios)]:
+    for scenario, parts in [*points, *merge_bases(key.scenarios)]:
         names = {part.name for part in parts}
         pairs = [pair for pair in judged if names & {*pair.question.scenarios}]
         metrics = [scenario.metric] if scenario.kind == "gap" else list(key.about.metrics)
@@ -118,7 +118,7 @@ def agreements(
     return rows
 
 
-def over_bases(scenarios: Iterable[Scenario]) -> list[tuple[Scenario, list[Scenario]]]:
+def merge_bases(scenarios: Iterable[ModelGroup]) -> list[tuple[ModelGroup, list[ModelGroup]]]:
     """Merge groups of models that differ by the same step from their base.
 
     They are the scenarios of Figure 5 of the paper on FVD. Each has a base model, such as one with
@@ -126,14 +126,14 @@ def over_bases(scenarios: Iterable[Scenario]) -> list[tuple[Scenario, list[Scena
     five pairs, too few for an interval; two bases give ten.
 
     Args:
-        scenarios: all groups of models of a study (see `stp.studies.answer_key.Scenario`); those
+        scenarios: all groups of models of a study (see `stp.studies.answer_key.ModelGroup`); those
             without a step are ignored.
 
     Returns:
         for each step with several bases, the merged scenario, such as ``all bases +50``, and the
         scenarios that it consists of.
     """
-    steps: dict[float, list[Scenario]] = {}
+    steps: dict[float, list[ModelGroup]] = {}
     for scenario in scenarios:
         if scenario.step is not None:
             steps.setdefault(scenario.step, []).append(scenario)
@@ -173,7 +173,7 @@ def _choices(answers: Sequence[Answer], counting: str) -> list[tuple[str | None,
 
 def _row(
     key: PairKey,
-    scenario: Scenario,
+    scenario: ModelGroup,
     judged: Sequence[Judged],
     metric: str,
     counting: str,

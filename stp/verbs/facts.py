@@ -66,7 +66,7 @@ def facts(
         differing = sum(bool(fact.differences) for fact in compared.rows)
         say(log, f"wrote {table}: {len(compared.rows)} rows, {differing} not as printed")
         return
-    tables = {name: printed.read(plan, name) for name in names}
+    tables = {name: printed.make(plan, name) for name in names}
     rows = printed.differences(tables, declared)
     chosen = output.choose_format(format, out)
     if chosen in ("table", "markdown"):

@@ -16,7 +16,6 @@ from stp.fetch.download import (
     DownloadSettings,
     GivenUpError,
     Host,
-    Manners,
     Stopped,
     download,
     open_part,

@@ -56,7 +56,7 @@ def world(lat: np.ndarray, value: float) -> np.ndarray:
 
 def days(change: Callable[[str, dict[str, Field]], dict[str, Field] | None]) -> Iterator[Any]:
     """Groups of all days, as they are or changed; None leaves a day out."""
-    options = generator.WorldOptions(**{**WORLD, "levels": (500, 850)})
+    options = generator.GeneratorOptions(**{**WORLD, "levels": (500, 850)})
     for year in range(2019, 2024):
         for number in range(9):
             day = np.datetime64(f"{year}-01-01") + number
@@ -314,7 +314,7 @@ def test_land_and_ocean_stand_beside_levels_and_are_nan_where_they_are_not(
     assert one["channel_units"].to_numpy().tolist()[4:6] == ["m**3 m**-3", "K"]
     assert np.isnan(one["level"][4:]).all()
     frames = one["frames"].to_numpy()
-    land = generator.WorldOptions(**WORLD).atmosphere.land
+    land = generator.GeneratorOptions(**WORLD).atmosphere.land
     assert 0 < land.sum() < land.size
     assert np.isfinite(frames[:, :4]).all()
     for channel, there in ((4, land), (5, land), (6, land), (7, ~land)):

@@ -62,7 +62,7 @@ def _collect_numbers(plan: Plan, name: str) -> tuple[list[Number], list[str]]:
     pairs = opinions.pairs_of(videos)
     raters = opinions.of_raters(counted, printed)
     remarks = [
-        opinions.raters(raters) if raters else "single ratings are not known",
+        opinions.describe_raters(raters) if raters else "single ratings are not known",
         identical_text(counted["identical"]),
         "" if pairs else opinions.NO_GROUPS,
     ]

@@ -25,7 +25,7 @@ def page(
     Args:
         plan: manifest of the study from which the card was made.
         convention: convention of the metric.
-        of_datasets: results by dataset, from `stp.collect.trust_card.card`.
+        of_datasets: results by dataset, from `stp.collect.trust_card.cards_by_dataset`.
         people: rows of a human study, for any metric.
     """
     sections = []
@@ -133,10 +133,10 @@ def _bias(title: str, of_dataset: OfDataset) -> Section:
         for at_size in of_dataset.bias
     ]
     notes = ["real clips against other real clips: all of the distance is bias"]
-    if of_dataset.smallest is not None:
-        least = of_dataset.smallest.mean + 2 * of_dataset.smallest.deviation
+    if of_dataset.between_halves is not None:
+        least = of_dataset.between_halves.mean + 2 * of_dataset.between_halves.deviation
         notes.append(
-            f"differences below {least:.4g} cannot be seen with {of_dataset.smallest.n} clips"
+            f"differences below {least:.4g} cannot be seen with {of_dataset.between_halves.n} clips"
         )
     return Section(
         title=f"{title}: bias by the number of clips",

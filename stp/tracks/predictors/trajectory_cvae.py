@@ -101,7 +101,7 @@ class Cvae(nn.Module):
         pooled = near.amax(dim=1) if near.shape[1] else torch.zeros_like(state[0])
         return torch.cat([state[0], pooled, rows["wanted"]], dim=-1)
 
-    def ways(self, features: Tensor, steps: int) -> tuple[Tensor, Tensor]:
+    def velocity_gaussians(self, features: Tensor, steps: int) -> tuple[Tensor, Tensor]:
         """Predict Gaussians of velocities, relative to the filtered velocity, for each of Z modes.
 
         Args:
@@ -135,7 +135,7 @@ class Cvae(nn.Module):
             relative to the last observed position.
         """
         features = self.features(rows)
-        velocity, covariance = self.ways(features, steps)
+        velocity, covariance = self.velocity_gaussians(features, steps)
         velocity = velocity + rows["wanted"][:, None, None]
         means = velocity.cumsum(dim=2) * self.dt
         return (
@@ -405,7 +405,9 @@ def draw(
     rows = tensors(scenarios, parameters.parameters.radius)
     network, present = parameters.network, scenarios.present
     features = network.features(rows)
-    velocity, covariance = (part.double().numpy() for part in network.ways(features, steps))
+    velocity, covariance = (
+        part.double().numpy() for part in network.velocity_gaussians(features, steps)
+    )
     velocity = velocity + rows["wanted"].double().numpy()[:, None, None]
     share = network.prior(features).double().softmax(dim=-1).numpy()
     chance = noise.uniform(scenarios, (samples,), seed, noise.LATENT)[present]
