@@ -49,7 +49,7 @@ def main() -> None:
     print("|---|---" + "|---" * (len(head) + 1) + "|")
     daily = Blocks(tuple(map(str, range(STARTS))), np.arange(STARTS), np.ones(STARTS, np.int64), 1)
     for name, lead in COLUMNS.items():
-        groups = daily.merged(lead)
+        groups = daily.groups_for_lead(lead)
         blocks = int(groups.max()) + 1
         for correlation in CORRELATIONS:
             rng = np.random.default_rng(lead)

@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--configfile", type=Path, default=ROOT / "config" / "demo.yaml")
     options = parser.parse_args()
     plan = Plan.load(options.configfile)
-    names = options.datasets or [data.dataset for data in plan.prepared]
+    names = options.datasets or [data.dataset for data in plan.prepared_data]
     print(
         "| dataset | raw MB | frames | raw MB/s | frames/s | times reading the files | memory MB |"
     )

@@ -24,7 +24,7 @@ def main() -> None:
         from stp import cli
     except StpError as error:  # the project around this folder belongs to another user
         print(exit_codes.message_of(error), file=sys.stderr)
-        sys.exit(exit_codes.of(error))
+        sys.exit(exit_codes.exit_code_of(error))
     cli.main()
 
 

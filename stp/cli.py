@@ -97,4 +97,4 @@ def _exit_with_error(error: StpError) -> NoReturn:
         width = shutil.get_terminal_size().columns
         text = "\n".join(wrap_line(line, width) for line in text.splitlines())
     print(text, file=sys.stderr)
-    sys.exit(exit_codes.of(error))
+    sys.exit(exit_codes.exit_code_of(error))

@@ -694,7 +694,7 @@ def test_a_dataset_of_a_suite_may_have_further_columns(facts):
     recipes = Plan(config.load(scale, facts)).recipes
     names = [column.name for column in recipes.columns("kth")]
     assert names == ["SSIM", "PSNR", "LPIPS", "FVD", "csi.mean"]
-    assert "csi.mean" in recipes.scored("kth", False)
+    assert "csi.mean" in recipes.job_conventions("kth", False)
     again = {"heading": "SSIM", "convention": "ssim.range1"}
     scale["datasets"] = {"kth": {"metrics": [again]}}
     with pytest.raises(StpError, match=r"kth\.yaml: metrics(.|\n)*'SSIM'"):

@@ -19,7 +19,7 @@ from stp.collect.people_agreement import line
 from stp.collect.refresh import build_database, collect_dimension
 from stp.collect.schema import AgreementRow
 from stp.collect.sensitivity import CONSTANT, curves, rank_correlation
-from stp.collect.trust_card import card
+from stp.collect.trust_card import cards_by_dataset
 from stp.core.errors import StpError
 from stp.data import feature_table as table
 from stp.export.bundle import export
@@ -304,8 +304,8 @@ def test_the_cards_of_all_metrics_are_one_table(made, tmp_path: Path) -> None:
     means = of["average_fid.random_means"]
     assert (means["follows_space"], means["of_space"], means["of_time"]) == ("1", "1", "2")
     assert means["blind_to"] == "local_swap" and float(means["seconds_per_clip"]) > 0
-    (card_of_means,) = card(load_manifest(made[1]), "average_fid.random_means").values()
-    least = card_of_means.smallest.mean + 2 * card_of_means.smallest.deviation
+    (card_of_means,) = cards_by_dataset(load_manifest(made[1]), "average_fid.random_means").values()
+    least = card_of_means.between_halves.mean + 2 * card_of_means.between_halves.deviation
     assert float(means["hidden_below"]) == pytest.approx(least)
     assert of["psnr.pooled"]["hidden_below"] == "" and of["psnr.pooled"]["follows_space"] == "1"
     assert "weights of i3d" in of["fvd.predicted_only"]["why"]
@@ -353,18 +353,18 @@ def test_another_table_is_refused(made, tmp_path: Path) -> None:
 def test_a_trust_card_says_what_is_followed_and_what_is_not_seen(made) -> None:
     _, path = made
     plan = load_manifest(path)
-    (blind,) = card(plan, "average_fid.random_means").values()
+    (blind,) = cards_by_dataset(plan, "average_fid.random_means").values()
     assert blind.blind_to(temporal=True) == ["local_swap"]
     assert blind.blind_to(temporal=False) == []
     assert blind.follows(temporal=False) == ["gaussian_noise"]
     assert [one.n for one in blind.bias] == [2, 5] and blind.bias[0].mean > blind.bias[1].mean > 0
-    assert blind.smallest.mean == pytest.approx(blind.bias[1].mean, rel=0.5)
+    assert blind.between_halves.mean == pytest.approx(blind.bias[1].mean, rel=0.5)
     assert blind.seconds > 0
-    (plain,) = card(plan, "psnr.pooled").values()
-    assert plain.bias == [] and plain.smallest is None and plain.seconds is None
+    (plain,) = cards_by_dataset(plan, "psnr.pooled").values()
+    assert plain.bias == [] and plain.between_halves is None and plain.seconds is None
     assert {curve.convention for curve in plain.curves} == {"psnr.pooled"}
     with pytest.raises(StpError, match=r"ssim.range1 is not scored in video_distortions"):
-        card(plan, "ssim.range1")
+        cards_by_dataset(plan, "ssim.range1")
 
 
 @STUDY

@@ -46,7 +46,7 @@ def test_every_table_of_a_suite_has_a_rule_and_a_digest(scale: str, tmp_path: Pa
     made = {*suite.all_tables(), *OF_ALL} - (set(suite.dimensions) - planned)
     assert tables.keys() == made
     for table in tables.values():
-        assert table.path in table.words, "its verb is told the file"
+        assert table.path in table.arguments, "its verb is told the file"
         assert len(table.digest) == 16 and table.about and table.data_origin
         assert table.files["table"] == table.path and table.captions
 
@@ -111,8 +111,8 @@ def test_every_planned_figure_has_one_rule_and_a_digest(tmp_path: Path) -> None:
     assert {"leads", "strips", "movies", "ranks"} <= kinds
     assert len(set(digests.values())) > 5, "each kind has code of its own"
     movie, strip = rules["render_movie"], rules["render_strip"]
-    assert [word for word in movie.outs if word != "--out"] == list(movie.files.values())
-    assert strip.outs == ["--out", strip.files["png"]]
+    assert [word for word in movie.outputs if word != "--out"] == list(movie.files.values())
+    assert strip.outputs == ["--out", strip.files["png"]]
     of_case = rules["figure_of_case"].constraints["kind"].split("|")
     assert of_case == [name for name, kind in KINDS.items() if kind.of_case]
 

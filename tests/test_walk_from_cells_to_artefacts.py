@@ -511,9 +511,9 @@ def test_a_training_subset_must_be_declared():
 
 def test_datasets_are_prepared_though_no_cell_needs_them():
     plan = Plan.load(demo(prepared=["sevir", "kth"]))
-    names = [data.dataset for data in plan.prepared]
+    names = [data.dataset for data in plan.prepared_data]
     assert sorted(names) == ["enso", "kth", "moving_mnist", "sevir"]
-    assert all(data.folder in plan.artefacts for data in plan.prepared)
+    assert all(data.folder in plan.artefacts for data in plan.prepared_data)
     with pytest.raises(StpError, match="'seviir'"):
         Plan.load(demo(prepared=["seviir"]))
 

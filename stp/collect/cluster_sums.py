@@ -98,11 +98,11 @@ class _StoredSums(NamedTuple):
     leads: int
     lacks: str
 
-    def merged(self, lead: int) -> "_StoredSums":
+    def merge_blocks(self, lead: int) -> "_StoredSums":
         """Merge blocks of time until each is longer than ``lead``; drop empty clusters."""
         if self.blocks is None:
             return self
-        groups = self.blocks.merged(lead)
+        groups = self.blocks.groups_for_lead(lead)
         counts, sums = sum_by_group(self.counts, groups), sum_by_group(self.sums, groups)
         in_time = np.argsort(self.blocks.start, kind="stable")
         members = [in_time[groups[in_time] == number] for number in range(len(counts))]
@@ -131,8 +131,8 @@ class Sums(NamedTuple):
         metric: metric that computes values from means of the components, (..., K, T').
         series: index of the series that contains the value, from 0 to S - 1.
         leads: indices of the value's lead times along the last axis of ``sums``.
-        longer: lead time, in steps, that each block exceeds, if clusters are blocks of time: the
-            last lead time of the value. Blocks were merged until they were longer than this,
+        longer_than: lead time, in steps, that each block exceeds, if clusters are blocks of time:
+            the last lead time of the value. Blocks were merged until they were longer than this,
             because forecasts with overlapping times depend on each other. None for other clusters,
             such as videos.
     """
@@ -143,9 +143,9 @@ class Sums(NamedTuple):
     metric: Metric
     series: int
     leads: Leads
-    longer: int | None
+    longer_than: int | None
 
-    def finished(self, means: np.ndarray) -> np.ndarray:
+    def values_from_means(self, means: np.ndarray) -> np.ndarray:
         """Compute the values of a metric from means of its components over samples.
 
         Such means follow from the sums over any subset of clusters, divided by the number of
@@ -389,7 +389,7 @@ def _of_place(
     if steps[-1] > unmerged.leads:
         return f"there are only {unmerged.leads} lead times"
     if steps[-1] not in merged:
-        merged[steps[-1]] = unmerged.merged(steps[-1])
+        merged[steps[-1]] = unmerged.merge_blocks(steps[-1])
     stored = merged[steps[-1]]
     # A running mean has no value at the first lead times.
     first = unmerged.leads - stored.sums.shape[-1] + 1
@@ -418,5 +418,5 @@ def _of_place(
         sums = sums[:, chosen : chosen + 1][..., lead_index].mean(axis=-1, keepdims=True)
         metric, number, lead_index = metric._replace(finish=first_component), 0, slice(None)
     clusters = Clusters(stored.names, tuple(stored.counts.tolist()), lacks)
-    longer = None if unmerged.blocks is None else steps[-1]
-    return Sums(clusters, stored.counts, sums, metric, number, lead_index, longer)
+    longer_than = None if unmerged.blocks is None else steps[-1]
+    return Sums(clusters, stored.counts, sums, metric, number, lead_index, longer_than)

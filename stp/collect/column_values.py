@@ -102,7 +102,9 @@ def _mean(
     if isinstance(sums, str):
         return [_row(whole, "mean", None, whole.n, sums)]
     clusters = len(sums.counts)
-    value = float(sums.finished(sums.sums.sum(axis=0) / sums.counts.sum())[..., sums.series])
+    value = float(
+        sums.values_from_means(sums.sums.sum(axis=0) / sums.counts.sum())[..., sums.series]
+    )
     if not np.isfinite(value):
         ends = ("ci95_low", "ci95_high")
         absent = [_row(whole, name, None, clusters, why) for name in ends]

@@ -199,12 +199,15 @@ def without_each(by_place: dict[Place, Sums | str]) -> dict[Place, LeftOut | str
             continue
         clusters = len(sums.counts)
         if clusters < FEWEST_CLUSTERS:
-            results[place] = explain_too_few(clusters, FEWEST_CLUSTERS, sums.longer)
+            results[place] = explain_too_few(clusters, FEWEST_CLUSTERS, sums.longer_than)
             continue
         same = id(sums.sums), str(sums.leads)
         if same not in computed:
-            overall = sums.finished(sums.sums.sum(axis=0) / sums.counts.sum())
-            computed[same] = overall, sums.finished(leave_one_out_means(sums.sums, sums.counts))
+            overall = sums.values_from_means(sums.sums.sum(axis=0) / sums.counts.sum())
+            computed[same] = (
+                overall,
+                sums.values_from_means(leave_one_out_means(sums.sums, sums.counts)),
+            )
         overall, each = (values[..., sums.series] for values in computed[same])
         lost = int((~np.isfinite(each)).sum())
         results[place] = (

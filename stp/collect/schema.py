@@ -198,8 +198,8 @@ class ScoreKindRow:
     statistic: Annotated[
         str,
         "mean over samples; ci95_low or ci95_high, ends of its 95 % interval (studentised "
-        "bootstrap over clusters); of people, and where a column shows it, also sd, the standard "
-        "deviation over samples (ddof 0).",
+        "bootstrap over clusters); for tracks of people, and for columns that show it, also sd, "
+        "the standard deviation over samples (ddof 0).",
     ]
 
 
@@ -418,8 +418,9 @@ class DimensionRow:
     by_lead: Annotated[bool, "Whether scores at each lead time have a table of their own."]
     changes_from: Annotated[
         str | None,
-        "Dimension whose tests of the same trained models are compared with its own tests; the "
-        "dimension itself, if its own tests are compared with each other; NULL if none are.",
+        "Dimension with other tests of the same trained models, with which its own tests are "
+        "compared, e.g. short_term for generalization; the dimension itself if its own tests are "
+        "compared with each other, e.g. robustness; NULL if none are.",
     ]
 
 
@@ -761,8 +762,17 @@ class AgreementRow:
     protocol: Annotated[str, "Protocol of the models' training and test."]
     comparable: Annotated[bool, "Always false: the paper had other models and raters."]
     study: Annotated[str, "Checksum of the questionnaire."]
-    scenario: Annotated[str, "As printed: eq. FVD, spr. FVD, base200 +10, ...; or all bases +10."]
-    kind: Annotated[str, "How models were selected: equal, spread or gap."]
+    scenario: Annotated[
+        str,
+        "Group of models, as printed in the paper: eq. FVD (about equal FVD), spr. FVD (evenly "
+        "spread FVD), base200 +10 (a model of FVD 200 and models that are 10 worse), ...; or all "
+        "bases +10, which joins the bases.",
+    ]
+    kind: Annotated[
+        str,
+        "How models were selected: equal, spread or gap (a base, and models worse by a given "
+        "step).",
+    ]
     metric: Annotated[
         str, "Heading of the paper's table; Among raters is the agreement of the first two raters."
     ]

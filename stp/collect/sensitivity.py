@@ -277,10 +277,10 @@ def resample_metric(
     order = [names.index(name) for name in clips.names]
     means = np.tensordot(drawn, sums.sums[order], 1)
     means /= (drawn @ sums.counts[order])[:, None, None]
-    return np.asarray(sums.finished(means)[:, sums.series])
+    return np.asarray(sums.values_from_means(means)[:, sums.series])
 
 
-class Looked(NamedTuple):
+class ComparedFeatures(NamedTuple):
     """Network features of a cell's clips, which a distance between sets (such as FVD) compares.
 
     Attributes:
@@ -294,7 +294,7 @@ class Looked(NamedTuple):
     seconds: float | None
 
 
-def read_distance_features(cell: Cell, convention: str) -> Looked:
+def read_distance_features(cell: Cell, convention: str) -> ComparedFeatures:
     """Read the network features that a distance between sets of clips compares.
 
     Args:
@@ -319,4 +319,4 @@ def read_distance_features(cell: Cell, convention: str) -> Looked:
     seconds = (
         None if name is None else require_receipt(inputs[f"{name}.predicted"]).provenance.seconds
     )
-    return Looked(pair, seconds)
+    return ComparedFeatures(pair, seconds)

@@ -36,8 +36,8 @@ class OfDataset:
         bias: distances between two disjoint random subsets of the real clips: mean and standard
             deviation over draws (`AtSize`), for several sizes of the subsets. Empty for means over
             clips, which have no bias of this kind.
-        smallest: distances from which the noise floor follows: those between random halves of the
-            real clips, which differ by chance only. It has their mean and standard deviation over
+        between_halves: distances from which the noise floor follows: those between random halves of
+            the real clips, which differ by chance only. It has their mean and standard deviation over
             draws (`AtSize`). The noise floor is the mean plus two standard deviations; with half of
             the clips, smaller distances cannot be told from chance. None for means over clips.
         seconds: run time of the metric's network per clip, in seconds; None without a network.
@@ -45,7 +45,7 @@ class OfDataset:
 
     curves: list[Curve]
     bias: list[AtSize]
-    smallest: AtSize | None
+    between_halves: AtSize | None
     seconds: float | None
 
     def blind_to(self, *, temporal: bool) -> list[str]:
@@ -98,7 +98,7 @@ def is_weakening(curve: Curve) -> bool:
     return curve.distortion in DISTORTIONS and DISTORTIONS[curve.distortion].weakens
 
 
-def card(plan: Manifest, convention: str) -> dict[str, OfDataset]:
+def cards_by_dataset(plan: Manifest, convention: str) -> dict[str, OfDataset]:
     """Compute the trust cards of one metric: which distortions it follows or misses, bias and cost.
 
     Args:
@@ -181,6 +181,6 @@ def _of_dataset(own: list[Curve], cell: Cell, convention: str) -> OfDataset:
     if not sizes or not np.isfinite(real).all():
         return OfDataset(own, [], None, None)
     bias = distances_within(real, sizes, metric.distance)
-    smallest = resolution(real, features.pair.predicted, metric.distance).same
+    between_halves = resolution(real, features.pair.predicted, metric.distance).same
     seconds = None if features.seconds is None else features.seconds / len(real)
-    return OfDataset(own, bias, smallest, seconds)
+    return OfDataset(own, bias, between_halves, seconds)

@@ -31,7 +31,7 @@ def message_of(error: StpError) -> str:
     return f"stp: {kind}" + "\n  ".join(str(error).splitlines())
 
 
-def of(error: StpError) -> int:
+def exit_code_of(error: StpError) -> int:
     """The exit code of an error: 3 for a `NothingFoundError`, else 1.
 
     A `NothingFoundError` means that a valid query has no results, e.g. a comparison of two models

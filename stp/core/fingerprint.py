@@ -227,7 +227,7 @@ class Sources:
         except (SyntaxError, ValueError) as error:
             raise not_python(path, error) from None
         reached: dict[str, None] = {}
-        for level, base, name in analysis.imported(module, is_package):
+        for level, base, name in analysis.absolute_imports(module, is_package):
             if name == "*":  # all submodules: a package may import them in many ways
                 reached |= dict.fromkeys((base, *_submodules(base, self.folder)))
             elif name and self._file(f"{base}.{name}"):

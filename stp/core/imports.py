@@ -32,7 +32,7 @@ class Meaning:
     imports: tuple[tuple[int, str, str], ...]
     defines: tuple[str, ...] | None
 
-    def imported(self, module: str, is_package: bool) -> Iterator[tuple[int, str, str]]:
+    def absolute_imports(self, module: str, is_package: bool) -> Iterator[tuple[int, str, str]]:
         """Yield the imports from the package ``stp``, with absolute names.
 
         Args:

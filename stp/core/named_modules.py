@@ -59,32 +59,32 @@ def generators() -> list[str]:
     )
 
 
-def module_of(room: str, name: str, folder: Path = SOURCE_FOLDER) -> str:
+def module_of(package: str, name: str, folder: Path = SOURCE_FOLDER) -> str:
     """Find the module of a metric, model, table or figure, in its package or a benchmark (suite).
 
     Args:
-        room: full name of a package, such as ``stp.metrics``. The folder ``metrics`` of each suite
-            is searched as well.
-        name: name of the module in the room or in the suite's folder.
+        package: full name of a package, such as ``stp.metrics``. The folder ``metrics`` of each
+            suite is searched as well.
+        name: name of the module in the package or in the suite's folder.
         folder: folder that holds the package.
 
     Returns:
-        full name of the module; if it does not exist, the name that it would have in the room.
+        full name of the module; if it does not exist, the name that it would have in the package.
 
     Raises:
         StpError: two modules have this name.
     """
-    return _single_module(_candidates(room, name, folder)) or f"{room}.{name}"
+    return _single_module(_candidates(package, name, folder)) or f"{package}.{name}"
 
 
-def names_in(room: str) -> list[str]:
+def names_in(package: str) -> list[str]:
     """Names of all modules of a package, and of the modules that suites (benchmarks) add to it.
 
     Args:
-        room: full name of the package, such as ``stp.metrics``. The modules in the folder
+        package: full name of the package, such as ``stp.metrics``. The modules in the folder
             ``metrics`` of each suite are then added.
     """
-    modules = {module for module, _ in _candidates(room, "*", SOURCE_FOLDER)}
+    modules = {module for module, _ in _candidates(package, "*", SOURCE_FOLDER)}
     return sorted({module.rpartition(".")[2] for module in modules})
 
 
@@ -98,8 +98,8 @@ def file_of(module: str) -> Path:
     return path
 
 
-def _candidates(room: str, name: str, folder: Path) -> list[tuple[str, Path]]:
-    generic = room.removeprefix(f"{PACKAGE}.")
+def _candidates(package: str, name: str, folder: Path) -> list[tuple[str, Path]]:
+    generic = package.removeprefix(f"{PACKAGE}.")
     of_suites = f"suites.*.{generic.rpartition('.')[2]}.{name}"
     return [*_matching(f"{generic}.{name}", folder), *_matching(of_suites, folder)]
 

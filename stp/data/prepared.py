@@ -103,7 +103,7 @@ class Prepared:
             }
         return part
 
-    def named(self, patterns: Sequence[str]) -> "Prepared":
+    def select_channels(self, patterns: Sequence[str]) -> "Prepared":
         """Return a copy restricted to the channels whose names match one of the patterns.
 
         Args:

@@ -383,7 +383,9 @@ def _judge(
     report: Callable[[str, int, int], None],
 ) -> list[str]:
     warnings = []
-    problem = sanity_checks.units(tables, sanity_checks.channel_names(windows.description))
+    problem = sanity_checks.find_unit_mistake(
+        tables, sanity_checks.channel_names(windows.description)
+    )
     if problem is not None:
         text = f"{windows.name(problem.sample)} has {problem.what}{_more(problem.others)}"
         if not accept_values:
@@ -393,16 +395,18 @@ def _judge(
                 remedy=f"{problem.remedy}; --accept-values, if they are right",
             )
         warnings.append(text)
-    if (problem := sanity_checks.blank(tables)) is not None:
+    if (problem := sanity_checks.find_blank(tables)) is not None:
         text = f"{windows.name(problem.sample)} has {problem.what}{_more(problem.others)}"
         warnings.append(f"{text}: {problem.remedy}, unless that is the forecast")
     length = clips.prepared.context + windows.evaluation.horizon
     starts, strides = (clips.index[key].to_numpy(np.int64) for key in ("start", "stride"))
-    problem = sanity_checks.order(tables, starts, starts + (length - 1) * strides + 1, report)
+    problem = sanity_checks.find_misplaced(
+        tables, starts, starts + (length - 1) * strides + 1, report
+    )
     if problem is not None:
         text = f"the forecast of {windows.name(problem.sample)} {problem.what}"
         text += _more(problem.others)
-        if sanity_checks.is_misplaced(problem, len(clips)) and not accept_order:
+        if sanity_checks.is_wrong_order(problem, len(clips)) and not accept_order:
             raise StpError(
                 f"{source.path}: {text}",
                 expected="each forecast in the row of its own window",

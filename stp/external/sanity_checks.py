@@ -98,8 +98,9 @@ def unit_mistakes(description: dict[str, Any]) -> list[UnitMistake]:
 class SampleStatistics:
     """Statistics of each sample (row) and channel, gathered by `add` while forecasts are read.
 
-    The statistics are then checked by `units`, `blank` and `order`. Means are over the first lead
-    time and all members (forecasts of one sample); extremes are over all lead times.
+    The statistics are then checked by `find_unit_mistake`, `find_blank` and `find_misplaced`. Means
+    are over the first lead time and all members (forecasts of one sample); extremes are over all
+    lead times.
 
     Args:
         samples: number of samples.
@@ -165,7 +166,7 @@ def _pooled(frames: np.ndarray) -> np.ndarray:
     return frames
 
 
-def units(tables: SampleStatistics, names: list[str]) -> Problem | None:
+def find_unit_mistake(tables: SampleStatistics, names: list[str]) -> Problem | None:
     """Find a likely mistake of units, or impossible values.
 
     Args:
@@ -202,7 +203,7 @@ def units(tables: SampleStatistics, names: list[str]) -> Problem | None:
     return _find_impossible(tables, names, spread)
 
 
-def blank(tables: SampleStatistics) -> Problem | None:
+def find_blank(tables: SampleStatistics) -> Problem | None:
     """Find samples of one value in all pixels and lead times, as in an array that is not filled.
 
     Args:
@@ -256,7 +257,7 @@ def _distance(
     return float(shift + abs(np.log(ratio)))
 
 
-def order(
+def find_misplaced(
     tables: SampleStatistics,
     starts: np.ndarray,
     stops: np.ndarray,
@@ -315,13 +316,13 @@ def order(
     return Problem(sample, text, remedy, len(misplaced) - 1)
 
 
-def is_misplaced(problem: Problem, samples: int) -> bool:
+def is_wrong_order(problem: Problem, samples: int) -> bool:
     """Whether misplaced forecasts are too many to be a coincidence.
 
     A forecast is misplaced if it fits another sample far better than its own.
 
     Args:
-        problem: misplaced forecasts, as found by `order`.
+        problem: misplaced forecasts, as found by `find_misplaced`.
         samples: number of all samples.
 
     Returns:

@@ -334,7 +334,7 @@ class PairedClips(Samples):
     def read_context(self, start: int, stop: int) -> np.ndarray:
         return self.both(start, stop)[1][:, : self.context]
 
-    def frames(self) -> np.ndarray:
+    def frame_numbers(self) -> np.ndarray:
         return np.arange(self.shape[0] * self.leads).reshape(self.shape[0], self.leads)
 
 

@@ -11,7 +11,7 @@ from stp.core.lock import Lock, matches
 from stp.data.known_checksums import KnownChecksums
 from stp.fetch.archive import UNPACKED, is_unpacked, unpack
 from stp.fetch.checksum import verify_checksum
-from stp.fetch.download import Manners
+from stp.fetch.download import DownloadSettings
 from stp.fetch.instructions import Missing
 from stp.fetch.meter import TransferMeter
 from stp.fetch.parallel import FileToFetch, download_all
@@ -117,11 +117,11 @@ class Archives:
             for file in missing
         )
 
-    def download(self, manners: Manners) -> None:
+    def download(self, settings: DownloadSettings) -> None:
         """Download all absent archives that need neither an account nor a manual step.
 
         Args:
-            manners: limits and settings of downloads, such as the number of attempts.
+            settings: limits and settings of downloads, such as the number of attempts.
 
         Raises:
             StpError: some archives could not be downloaded.
@@ -130,7 +130,7 @@ class Archives:
             FileToFetch(entry["path"], self.roots[0] / entry["path"], entry)
             for entry in (archive.declared for archive in self.absent() if archive.is_open)
         ]
-        download_all(files, manners, self.report, self.checksums)
+        download_all(files, settings, self.report, self.checksums)
 
     def unpack_found(self) -> None:
         """Unpack all present archives that are not unpacked.

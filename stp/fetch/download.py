@@ -36,7 +36,7 @@ LARGEST_PAGE = 1 << 24
 
 
 @dataclass(frozen=True)
-class Manners:
+class DownloadSettings:
     """Limits and settings of downloads.
 
     Attributes:
@@ -107,30 +107,32 @@ def _opener(proxy: str, certificates: str) -> urllib.request.OpenerDirector:
     return opener
 
 
-def _open(url: str, headers: Mapping[str, str], manners: Manners) -> http.client.HTTPResponse:
+def _open(
+    url: str, headers: Mapping[str, str], settings: DownloadSettings
+) -> http.client.HTTPResponse:
     """Send a request to a web address.
 
     Raises:
         OSError: the address cannot be reached, or the server refuses.
     """
     request = urllib.request.Request(url, headers={"User-Agent": "stp", **headers})
-    secret = manners.credentials.get(urlsplit(url).netloc)
+    secret = settings.credentials.get(urlsplit(url).netloc)
     if secret:  # not sent to hosts of redirects
         token = base64.b64encode(secret.encode()).decode()
         request.add_unredirected_header("Authorization", f"Basic {token}")
-    opened: http.client.HTTPResponse = _opener(manners.proxy, manners.certificates).open(
-        request, timeout=manners.timeout_s
+    opened: http.client.HTTPResponse = _opener(settings.proxy, settings.certificates).open(
+        request, timeout=settings.timeout_s
     )
     return opened
 
 
-def read_page(url: str, accept: str, manners: Manners) -> tuple[bytes, str, str]:
+def read_page(url: str, accept: str, settings: DownloadSettings) -> tuple[bytes, str, str]:
     """Read a small page, in a single attempt.
 
     Args:
         url: address of the page.
         accept: accepted types of content.
-        manners: limits and settings.
+        settings: limits and other settings of downloads.
 
     Returns:
         content, type, and the final address after redirects.
@@ -140,7 +142,7 @@ def read_page(url: str, accept: str, manners: Manners) -> tuple[bytes, str, str]
     """
     require_web(url, f"{url} is not an address of a page")
     try:
-        with _open(url, {"Accept": accept}, manners) as response:
+        with _open(url, {"Accept": accept}, settings) as response:
             content = response.read(LARGEST_PAGE + 1)
             kind, address = response.headers.get_content_type(), response.url
     except (OSError, http.client.HTTPException) as error:
@@ -164,8 +166,8 @@ class Host:
         pointless: reason why further files are not tried; empty while files are tried.
     """
 
-    def __init__(self, manners: Manners, stop: threading.Event | None = None) -> None:
-        self.manners = manners
+    def __init__(self, settings: DownloadSettings, stop: threading.Event | None = None) -> None:
+        self.settings = settings
         self.stop = stop or threading.Event()
         self.failed = 0
         self.pointless = ""
@@ -292,7 +294,7 @@ def download(
         Stopped: the host's ``stop`` is set.
     """
     require_web(url, f"{url} is not a web address to download {target.name} from")
-    manners = host.manners
+    settings = host.settings
     failures, most = 0, -1
     while True:
         host.wait()
@@ -302,15 +304,15 @@ def download(
             have = _length(file)
             failures = 1 if have > most else failures + 1
             most = max(most, have)
-            if failures >= manners.attempts or problem.wait_s > manners.most_wait_s:
+            if failures >= settings.attempts or problem.wait_s > settings.most_wait_s:
                 hint = f"; it asks to be tried again in {problem.wait_s:.0f} s"
                 raise GivenUpError(
                     f"{url} could not be downloaded: {problem}{hint if problem.wait_s else ''}",
-                    expected=f"new data within {manners.attempts} attempts",
+                    expected=f"new data within {settings.attempts} attempts",
                     remedy=f"run the same command again later (it goes on after {have} bytes), "
                     f"or put the file at {target}",
                 ) from problem
-            pause = max(problem.wait_s, manners.backoff_s * 2 ** (failures - 1))
+            pause = max(problem.wait_s, settings.backoff_s * 2 ** (failures - 1))
             if problem.busy:
                 host.leave_alone(pause)
             host.wait(pause)
@@ -336,7 +338,7 @@ def _attempt(
         if version:
             headers["If-Range"] = version
     try:
-        response = _open(url, headers, host.manners)
+        response = _open(url, headers, host.settings)
     except urllib.error.HTTPError as error:
         error.close()
         if error.code == 416 and have:  # no bytes are left: the file is complete, or too long

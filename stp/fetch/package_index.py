@@ -17,7 +17,7 @@ from html.parser import HTMLParser
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit, urlunsplit
 
 from stp.core.errors import StpError
-from stp.fetch.download import Manners, read_page
+from stp.fetch.download import DownloadSettings, read_page
 
 _PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
 _SECTIONS = ("global", "download", "install", ":env:")
@@ -43,17 +43,17 @@ class Indexes:
     proxy: str = ""
     certificates: str = ""
 
-    def manners(self, manners: Manners) -> Manners:
+    def with_credentials(self, settings: DownloadSettings) -> DownloadSettings:
         """Copy settings of downloads, with credentials, proxy and certificates of the indexes.
 
         Args:
-            manners: limits and settings of downloads, which are not changed.
+            settings: limits and other settings of downloads, which are not changed.
 
         Returns:
             a copy with the same limits, for requests to the indexes.
         """
         return replace(
-            manners,
+            settings,
             credentials=self.credentials,
             proxy=self.proxy,
             certificates=self.certificates,
@@ -91,7 +91,9 @@ def read_pip_config() -> Indexes:
     )
 
 
-def find_url(package: str, file: str, sha256: str, indexes: Indexes, manners: Manners) -> str:
+def find_url(
+    package: str, file: str, sha256: str, indexes: Indexes, settings: DownloadSettings
+) -> str:
     """Find the address of a file of a package.
 
     Args:
@@ -99,8 +101,8 @@ def find_url(package: str, file: str, sha256: str, indexes: Indexes, manners: Ma
         file: name of the file, by which it is found in an index that states no SHA-256.
         sha256: checksum of the file, hexadecimal.
         indexes: package indexes, which are searched in their order.
-        manners: limits and settings of downloads; credentials, proxy and certificates are taken
-            from ``indexes`` instead.
+        settings: limits and other settings of downloads; credentials, proxy and certificates are
+            taken from ``indexes`` instead.
 
     Returns:
         the address, without name and password.
@@ -113,7 +115,7 @@ def find_url(package: str, file: str, sha256: str, indexes: Indexes, manners: Ma
     for index in indexes.urls:
         page = f"{index.rstrip('/')}/{name}/"
         try:
-            content, kind, address = read_page(page, _ACCEPTED, indexes.manners(manners))
+            content, kind, address = read_page(page, _ACCEPTED, indexes.with_credentials(settings))
             files = list(_of_json(content) if kind == _JSON else _of_html(content))
         except StpError as error:
             problems.append(error.what)

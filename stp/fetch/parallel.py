@@ -17,9 +17,9 @@ from stp.core.units import size_text
 from stp.data.known_checksums import KnownChecksums
 from stp.fetch.checksum import Checksum, checksum, require_declared
 from stp.fetch.download import (
+    DownloadSettings,
     GivenUpError,
     Host,
-    Manners,
     Stopped,
     discard_part,
     download,
@@ -56,7 +56,7 @@ class FileToFetch(NamedTuple):
 
 def download_all(
     files: Sequence[FileToFetch],
-    manners: Manners,
+    settings: DownloadSettings,
     report: Report,
     remembered: KnownChecksums | None = None,
 ) -> dict[str, Checksum]:
@@ -66,7 +66,7 @@ def download_all(
 
     Args:
         files: files to download.
-        manners: limits and settings.
+        settings: limits and other settings of downloads.
         report: callback for the progress.
         remembered: record of checksums, to which the checksums of the files are added.
 
@@ -90,8 +90,8 @@ def download_all(
         queues[urlsplit(file.declared["url"]).netloc].append(file)
     threads = []
     for waiting in queues.values():
-        host = Host(manners, stop)
-        for _ in range(min(manners.connections, len(waiting))):
+        host = Host(settings, stop)
+        for _ in range(min(settings.connections, len(waiting))):
             # Daemons: an interrupted process does not wait for a server.
             args = (waiting, host, meter, remembered, results)
             threads.append(threading.Thread(target=_work, args=args, daemon=True))

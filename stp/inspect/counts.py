@@ -28,7 +28,7 @@ def prepared_folder(plan: Plan, name: str) -> Path:
         StpError: the dataset is not prepared.
     """
     # Before `plan.data`, which adds the dataset to the plan.
-    is_planned = name in [artefact.dataset for artefact in plan.prepared]
+    is_planned = name in [artefact.dataset for artefact in plan.prepared_data]
     folder = plan.store / plan.data(name).folder
     if not store.is_complete(folder):
         raise StpError(
@@ -121,7 +121,7 @@ class ClipCounts:
         clips: Iterable[Clip] = () if self.planned is None else self.planned.clips
         return pd.DataFrame(list(clips), columns=list(Clip._fields))
 
-    def unnamed(self) -> list[str]:
+    def unnamed_splits(self) -> list[str]:
         """List the splits whose clips have no known names and thus cannot be compared."""
         splits = set(self.index()["split"])
         if self.prepared is not None:

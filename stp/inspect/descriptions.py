@@ -71,7 +71,7 @@ class DatasetDescriber(Protocol):
     def size_text(self, dataset: Dataset) -> str:
         """Write the size of a sample at one time as text, e.g. "1 x 64 x 64"."""
 
-    def protocol_text(self, dataset: Dataset) -> str:
+    def protocol_summary(self, dataset: Dataset) -> str:
         """Write the unit of context and horizon as text, e.g. "positions of each person".
 
         The page of datasets shows it after the lengths of context and horizon: "Protocol: 6 -> 10

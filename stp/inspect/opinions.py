@@ -76,7 +76,7 @@ def lines(plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
     yield f"{name}: opinions of {format_count(counted['videos'])} videos"
     printed = read_printed_numbers(plan, name)
     if numbers := of_raters(counted, printed):
-        yield raters(numbers)
+        yield describe_raters(numbers)
     if warning := identical_text(counted["identical"]):
         yield warning
     yield leakage.reason
@@ -157,7 +157,7 @@ def of_raters(counted: dict[str, Any], printed: Printed) -> list[Number]:
     ]
 
 
-def raters(numbers: list[Number]) -> str:
+def describe_raters(numbers: list[Number]) -> str:
     """Write a sentence on the number of raters, how many are rejected, and how well others agree.
 
     Each number is followed by the printed one, if there is one.
@@ -409,7 +409,7 @@ def size_text(dataset: Dataset) -> str:
     return "3 channels, of several sizes"
 
 
-def protocol_text(dataset: Dataset) -> str:
+def protocol_summary(dataset: Dataset) -> str:
     """Write the unit of context and horizon as text: observed and predicted frames of a video.
 
     The page of datasets shows it after the lengths of context and horizon: "Protocol: 4 -> 16

@@ -94,9 +94,6 @@ def lines(plan: Plan, counts: list[Row], leaks: dict[str, Leakage], width: int) 
 def count_lines(plan: Plan, counts: list[Row], width: int) -> list[str]:
     """Write the table of numbers of clips: counted, prepared and published.
 
-    The column of published numbers is headed "Table 1", after Table 1 of PredBench, which has most
-    of them.
-
     Args:
         plan: plan of a scale.
         counts: a row of numbers for each split of each dataset.
@@ -106,8 +103,8 @@ def count_lines(plan: Plan, counts: list[Row], width: int) -> list[str]:
         lines of the table, with a title and, if numbers differ without a stated reason, a remark.
     """
     scale = plan.config.scale.scale
-    head = [f"clips at scale {scale}, beside Table 1 of the paper", ""]
-    header = ("dataset", "source", "split", "counted", "prepared", "Table 1", "differs", "why")
+    head = [f"clips at scale {scale}, beside published numbers", ""]
+    header = ("dataset", "source", "split", "counted", "prepared", "published", "differs", "why")
     cells: list[tuple[str, ...]] = []
     dataset_before, note_before = "", ""
     for row in counts:
@@ -131,7 +128,7 @@ def describe_prepared(plan: Plan) -> str:
     Raises:
         StpError: a dataset is not prepared or is damaged.
     """
-    artefacts = plan.prepared
+    artefacts = plan.prepared_data
     missing = [a.dataset for a in artefacts if not store.is_complete(plan.store / a.folder)]
     if missing:
         raise StpError(

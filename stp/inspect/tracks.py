@@ -208,7 +208,7 @@ def size_text(dataset: Dataset) -> str:
     return "x, y of people"
 
 
-def protocol_text(dataset: Dataset) -> str:
+def protocol_summary(dataset: Dataset) -> str:
     """Write the unit of context and horizon as text: "positions of each person".
 
     The page of datasets shows it after the lengths of context and horizon: "Protocol: 6 -> 10

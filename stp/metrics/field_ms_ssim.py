@@ -88,7 +88,7 @@ def field_similarity(
     """
     # In float32 the mean of each scale is accurate to 1e-6, and so is the similarity, unless such a
     # mean is nearly 0: its power then magnifies the error (4e-4 in a benchmark).
-    x, y = area.filled(predicted), area.filled(observed)
+    x, y = area.fill_unobserved(predicted), area.fill_unobserved(observed)
     of_x, of_y = _range(x), _range(y)
     bad = np.isnan(of_x[0] + of_y[0]).reshape(-1)
     x, y = _scale_fields(x, *(of_x if own_range else of_y)), _scale_fields(y, *of_y)

@@ -179,7 +179,7 @@ def _waves(weights: tuple[float, ...]) -> Callable[[np.ndarray, np.ndarray], np.
         coefficients = []
         for n, t, channels in groups(frames.shape):
             area = Area(np.array(weights), observed[n, t, channels])
-            coefficients.append(finest_waves(area.filled(frames[n, t, channels])))
+            coefficients.append(finest_waves(area.fill_unobserved(frames[n, t, channels])))
         return np.concatenate(coefficients).reshape(*frames.shape[:3], -1)
 
     return transform

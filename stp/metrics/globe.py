@@ -68,7 +68,7 @@ class Area:
             np.copyto(errors, 0.0, where=~self.is_observed)
         return np.asarray(errors)
 
-    def filled(self, fields: np.ndarray) -> np.ndarray:
+    def fill_unobserved(self, fields: np.ndarray) -> np.ndarray:
         """Set the points that were not observed to the weighted mean of the observed points.
 
         Args:

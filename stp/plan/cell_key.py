@@ -56,10 +56,10 @@ class CellKey:
 
     def __str__(self) -> str:
         seed = "" if self.seed is None else f", seed {self.seed}"
-        return f"{self.model} on {self.tested} ({self.dimension}{seed})"
+        return f"{self.model} on {self.test_label} ({self.dimension}{seed})"
 
     @property
-    def tested(self) -> str:
+    def test_label(self) -> str:
         """Datasets of training and test as a short text: ``kitti -> caltech``, ``bridge x2``.
 
         The latter is a test at twice the interval between frames.

@@ -100,7 +100,7 @@ class Plan:
         """
         return self._raws.find(target, self.store)
 
-    def registered(self, raw: Raw) -> Path | None:
+    def config_lock_path(self, raw: Raw) -> Path | None:
         """Path of the file in config/ with the checksums that raw files of a release should have.
 
         The file need not exist.
@@ -142,7 +142,7 @@ class Plan:
         return self._walk.data(name)
 
     @property
-    def prepared(self) -> list[Artefact]:
+    def prepared_data(self) -> list[Artefact]:
         """The prepared data of all datasets of the scale."""
         return list(self._walk.prepared.values())
 

@@ -68,7 +68,7 @@ class CodeOfPlan:
             self._codes[roots] = self.sources.code_of(roots)
         return self._codes[roots]
 
-    def declared(self, entries: Iterable[str]) -> dict[str, str]:
+    def declared_checksums(self, entries: Iterable[str]) -> dict[str, str]:
         """Checksums of the files that entries of the configuration list under ``reads``.
 
         Args:

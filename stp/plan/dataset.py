@@ -10,11 +10,11 @@ from stp.core.json_files import Json
 from stp.plan.checked_config import Module, Strict
 from stp.plan.column import Columns, ConventionName
 from stp.plan.metric import Convention
-from stp.plan.removed import current_generator, current_options
+from stp.plan.removed import check_generator, check_options
 from stp.tasks import task as tasks
 from stp.tasks.task import Task
 
-ReaderOptions = Annotated[Json, AfterValidator(current_options)]
+ReaderOptions = Annotated[Json, AfterValidator(check_options)]
 
 
 class Obtained(Strict):
@@ -100,7 +100,7 @@ class Release(Strict):
     source: Literal["official", "sample", "synthetic", "own"]
     files: tuple[RawFile, ...] = ()
     archives: tuple[Archive, ...] = ()
-    generator: Annotated[Module, AfterValidator(current_generator)] | None = None
+    generator: Annotated[Module, AfterValidator(check_generator)] | None = None
     options: Json = {}
     prepare: ReaderOptions = {}
     reads: tuple[str, ...] = ()

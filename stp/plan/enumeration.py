@@ -67,7 +67,7 @@ def enumerate_cells(config: Config) -> Iterator[tuple[CellKey, int | tuple[str, 
 def _trainings(recipes: Recipes, model: str, variant: str) -> Iterator[tuple[str, int | None]]:
     """Yield (variant, seed) for all variants behind a name in `cells`; seed None without seeds."""
     entry = recipes.config.models[model]
-    for name in entry.named(variant):
+    for name in entry.expand_variant(variant):
         settings = recipes.variant(model, name)
         has_seed = entry.fit == "sgd" and not (settings and settings.is_given)
         yield from ((name, seed) for seed in (recipes.config.scale.seeds if has_seed else (None,)))

@@ -134,7 +134,7 @@ class Combinations(Strict):
     setting: Settings = Settings()
     models: Names | None = None
 
-    def matches(self, case: Case) -> bool:
+    def leaves_out(self, case: Case) -> bool:
         """Whether this entry of `without` applies to an evaluation, and so leaves out its models.
 
         Args:
@@ -150,7 +150,7 @@ class Combinations(Strict):
             return False
         return self.models is None or bool(set(self.models) & set(case.models))
 
-    def out_of(self, case: Case) -> tuple[str, ...]:
+    def models_left(self, case: Case) -> tuple[str, ...]:
         """List the models of an evaluation that this entry of `without` does not leave out.
 
         Args:
@@ -161,7 +161,7 @@ class Combinations(Strict):
             is about other evaluations (`matches` is False); otherwise those that the entry does not
             list, and none if its `models` are unset.
         """
-        if not self.matches(case):
+        if not self.leaves_out(case):
             return case.models
         return tuple(name for name in case.models if self.models and name not in self.models)
 
@@ -220,7 +220,7 @@ class Grid(Strict):
             for setting in self.setting.combinations()
         ]  # fmt: skip
         for number, out in enumerate(self.without):
-            if not any(out.matches(case) for case in cases):
+            if not any(out.leaves_out(case) for case in cases):
                 raise ConfigurationError(
                     f"{where}.without.{number} matches no combination of its grid",
                     expected=f"some of {_abbreviate_cases(cases)}",
@@ -235,7 +235,7 @@ class Grid(Strict):
 
 def _exclude_models(cases: Iterable[Case], out: Combinations) -> Iterator[Case]:
     for case in cases:
-        yield Case(**{**vars(case), "models": out.out_of(case)})
+        yield Case(**{**vars(case), "models": out.models_left(case)})
 
 
 def _abbreviate_cases(cases: list[Case]) -> str:

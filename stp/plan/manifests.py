@@ -254,7 +254,7 @@ def _is_trained_here(artefacts: CellArtefacts) -> bool:
 
 def _raw_facts(plan: Plan, name: str) -> RawFacts:
     raw, dataset = plan.raw(name), plan.config.datasets[name]
-    registered = plan.registered(raw)
+    registered = plan.config_lock_path(raw)
     text = registered.read_bytes() if registered and registered.is_file() else None
     return RawFacts(
         release=raw.release,

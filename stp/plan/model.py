@@ -412,7 +412,7 @@ class Model(ModelSettings):
             variants |= points
         return self.model_copy(update={"variants": variants})
 
-    def named(self, variant: str) -> tuple[str, ...]:
+    def expand_variant(self, variant: str) -> tuple[str, ...]:
         """List the variants that a name in a scale file stands for: one variant, or all of a grid.
 
         Args:

@@ -21,14 +21,14 @@ from stp.core.receipts import checksum
 EXPECTED = "package.module:Class, of an installed package or of a module of stp"
 
 
-def of_suite(room: str, name: str) -> str | None:
+def of_suite(package: str, name: str) -> str | None:
     """Find the class of a model whose module is in the folder of a suite (a benchmark).
 
     Models that several suites share are modules of a package of their task, such as ``stp.models``
     for frames. A model of one suite is a module in the folder ``models`` of that suite.
 
     Args:
-        room: full name of the package of the model's task, such as ``stp.models``.
+        package: full name of the package of the model's task, such as ``stp.models``.
         name: name of the model, which is also the name of its module.
 
     Returns:
@@ -37,8 +37,8 @@ def of_suite(room: str, name: str) -> str | None:
     Raises:
         StpError: two modules have this name.
     """
-    module = named_modules.module_of(room, name)
-    return None if module == f"{room}.{name}" else f"{module}:Model"
+    module = named_modules.module_of(package, name)
+    return None if module == f"{package}.{name}" else f"{module}:Model"
 
 
 def module_of(class_name: str) -> str:

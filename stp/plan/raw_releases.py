@@ -98,7 +98,7 @@ class Raws:
             self._weights[name] = Raw(WEIGHTS, name, lock, identity, None, weights.release)
         return self._weights[name]
 
-    def submitted(self, submission: Submission) -> Raw:
+    def raw_submission(self, submission: Submission) -> Raw:
         """The file of the imported predictions of one test, identified by its checksum."""
         name = submission.sha256[:16]
         if name not in self._submitted:

@@ -381,7 +381,7 @@ class Recipes(ScoredConventions):
         cell = (dimension, trained_on, train_subset, tested_on, subset, setting, data)
         return self._submissions[model].get(cell)
 
-    def imported(self, submission: Submission, model: str) -> PredictRecipe:
+    def import_recipe(self, submission: Submission, model: str) -> PredictRecipe:
         """Make the recipe (all settings) of imported predictions."""
         dataset = self.config.datasets[submission.tested_on]
         setting = setting_of(submission.setting)

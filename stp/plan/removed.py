@@ -98,7 +98,7 @@ def refuse_files(folder: Path) -> None:
             raise ConfigurationError(f"{path}: no longer read", remedy=remedy)
 
 
-def current_generator(name: str) -> str:
+def check_generator(name: str) -> str:
     """Check that the name of a generator of raw files is not one that was replaced.
 
     Returns:
@@ -113,7 +113,7 @@ def current_generator(name: str) -> str:
     return name
 
 
-def current_options(options: Json) -> Json:
+def check_options(options: Json) -> Json:
     """Check that the options of a reader have no value that was removed.
 
     Returns:

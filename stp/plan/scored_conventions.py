@@ -183,7 +183,7 @@ class ScoredConventions:
             return f"the weights of {network} are missing (see `stp list weights`)"
         return ""
 
-    def scored(self, dataset: str, perceptual: bool, samples: int = 1) -> list[str]:
+    def job_conventions(self, dataset: str, perceptual: bool, samples: int = 1) -> list[str]:
         """List the conventions (definitions of metrics) that a score job computes.
 
         The scores of a model in a test are computed by two jobs, one with and one without networks.

@@ -128,7 +128,7 @@ class Walk:
             for key, value in inputs.items()
         }
         code, kind = self.code.of(core, *modules), self.recipes.samples(dataset)
-        reads = self.code.declared(entries)
+        reads = self.code.declared_checksums(entries)
         recipe = {**recipe, "reads": reads} if reads else recipe
         environment = self.code.environment(entries)
         recipe = {**recipe, "environment": environment} if environment else recipe
@@ -165,7 +165,7 @@ class Walk:
             )  # fmt: skip
         return self.prepared[name]
 
-    def trained(
+    def add_trained_model(
         self,
         model: str,
         name: str,
@@ -282,9 +282,12 @@ class Walk:
         if (members := predict.get("trainings", 1)) > 1:
             return self._members(cell, members, variant, leads.per_lead)
         if not leads.per_lead:
-            model = self.trained(*training)
+            model = self.add_trained_model(*training)
             return {"model": model} if model else {}
-        models = {f"model-lead-{lead}": self.trained(*training, lead) for lead in leads.lead_times}
+        models = {
+            f"model-lead-{lead}": self.add_trained_model(*training, lead)
+            for lead in leads.lead_times
+        }
         return {name: model for name, model in models.items() if model}
 
     def _members(
@@ -299,7 +302,9 @@ class Walk:
             )
         rest = (cell.train_subset, variant)
         models = {
-            f"model-member-{n}": self.trained(cell.model, cell.trained_on, cell.seed + n, *rest)
+            f"model-member-{n}": self.add_trained_model(
+                cell.model, cell.trained_on, cell.seed + n, *rest
+            )
             for n in range(members)
         }
         return {name: model for name, model in models.items() if model}
@@ -325,7 +330,7 @@ class Walk:
         plain = self._scores(cell, forecasts, predictions, stored, features, perceptual=False)
         samples, _ = self.members(cell)
         perceptual = None
-        if self.recipes.scored(cell.tested_on, True, samples):
+        if self.recipes.job_conventions(cell.tested_on, True, samples):
             perceptual = self._scores(
                 cell, forecasts, predictions, stored, features, perceptual=True
             )
@@ -342,8 +347,8 @@ class Walk:
         sources: dict[str, Artefact | Raw] = {"data": data, **models}
         if submission is not None:
             assert kind.cores.imported
-            sources[EXTERNAL] = self.raws.submitted(submission)
-            recipe = self.recipes.imported(submission, cell.model)
+            sources[EXTERNAL] = self.raws.raw_submission(submission)
+            recipe = self.recipes.import_recipe(submission, cell.model)
             return _Forecasts(recipe, sources, kind.cores.imported, None, [], ())
         recipe = self.recipes.predict(
             cell.model, cell.trained_on, cell.tested_on, cell.subset, setting_of(cell.setting),
@@ -381,7 +386,7 @@ class Walk:
     ) -> Artefact:
         """Build the scores of a cell; features that the scores need are added to `features`."""
         kind, (samples, statistic) = self.recipes.samples(cell.tested_on), self.members(cell)
-        conventions = self.recipes.scored(cell.tested_on, perceptual, samples)
+        conventions = self.recipes.job_conventions(cell.tested_on, perceptual, samples)
         recipe = as_json(self.recipes.score(cell, conventions, statistic))
         folder, addition = (f"/{PERCEPTUAL}", ", perceptual") if perceptual else ("", "")
         metrics = sorted({name.partition(".")[0] for name in conventions})

@@ -64,7 +64,7 @@ def levels(
     return result
 
 
-def path_levels(paths: np.ndarray, positions: np.ndarray) -> np.ndarray:
+def agreement_of_paths(paths: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """Find how closely predicted paths of people agree with the truth.
 
     Whole paths are compared, since single positions agree by chance.

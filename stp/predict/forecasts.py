@@ -74,7 +74,7 @@ class Forecasts:
         _check(recipe, data, self.clips)
         self.leads = lead_numbers(recipe)
         self._computed = lead_numbers({**recipe, "interpolated": False})
-        self._of_network = data.named(recipe.get("channels", ()))
+        self._of_network = data.select_channels(recipe.get("channels", ()))
         self._context = self._of_network.clips(recipe["split"], interval=recipe.get("interval", 1))
         self.channels = self._of_network.channels
         if recipe.get("per_lead"):

@@ -104,7 +104,7 @@ def run(job: Job) -> Extras:
     if ratings is not None and computed is not None:
         _write_ratings(job.out, ratings, computed)
     families = {
-        "published": source.published(names),
+        "published": source.read_splits(names),
         "random": random_splits(
             len(names), round(len(names) * options.test / 100), options.splits, options.seed
         ),
@@ -279,7 +279,7 @@ class Source:
             for row in [rows.get(name, {})]
         }
 
-    def published(self, names: list[str]) -> np.ndarray:
+    def read_splits(self, names: list[str]) -> np.ndarray:
         """Read the splits of TrainTestSplit.csv.
 
         Args:

@@ -268,7 +268,7 @@ def _test(
         compared = compare(cells, names, lenient=True)
     except StpError as error:
         return replace(about, gap=str(error).splitlines()[0]), None
-    chosen = compared.chosen(SCENARIOS)
+    chosen = compared.choose_scenarios(SCENARIOS)
     scenes = [compared.scene(number) for number in chosen]
     drawn = DrawnTest(
         **vars(about),

@@ -437,7 +437,7 @@ def fetch(plan: Plan, raw: Raw, log: Path | None = None, accept_incomplete: bool
                 **(_of_generator(plan, raw) if raw.generated else {}),
                 accept_incomplete=accept_incomplete,
                 report=lines.report,
-                manners=_download_manners(plan),
+                settings=_download_settings(plan),
             )
         except Exception as error:
             if log_file is not None:
@@ -478,17 +478,16 @@ def _fetching(module: str) -> ModuleType:
     return importlib.import_module(f"stp.fetch.{module}")
 
 
-def _download_manners(plan: Plan) -> Any:
+def _download_settings(plan: Plan) -> Any:
     """Settings of downloads, with the number of connections to one host (runtime.downloads)."""
-    manners = _fetching("download").Manners
-
-    connections = plan.config.scale.runtime.get("downloads", manners.connections)
+    settings = _fetching("download").DownloadSettings
+    connections = plan.config.scale.runtime.get("downloads", settings.connections)
     if not isinstance(connections, int) or connections < 1:
         raise StpError(
             f"runtime setting downloads is {connections!r}",
             expected="the number of connections to one host, 1 or more",
         )
-    return manners(connections=connections)
+    return settings(connections=connections)
 
 
 def _release(plan: Plan, raw: Raw) -> dict[str, Any]:
@@ -503,7 +502,7 @@ def _release(plan: Plan, raw: Raw) -> dict[str, Any]:
         "name": raw.release,
         "roots": plan.raw_roots(raw),
         "lock": plan.store / raw.lock,
-        "registered": plan.registered(raw),
+        "registered": plan.config_lock_path(raw),
     }
 
 

@@ -103,7 +103,7 @@ def exits_plainly() -> Iterator[None]:
     else:
         return
     print(exit_codes.message_of(problem), file=sys.stderr, flush=True)
-    sys.exit(exit_codes.of(problem))
+    sys.exit(exit_codes.exit_code_of(problem))
 
 
 def refuse_bad_configfiles() -> None:

@@ -22,7 +22,7 @@ def refuse_if_changed(plan: Plan, artefact: Artefact) -> None:
     """
     code = CodeOfPlan(plan.config, plan.source)
     same = code.of(*artefact.code.modules).modules == artefact.code.modules
-    if same and code.declared(artefact.entries) == artefact.recipe.get("reads", {}):
+    if same and code.declared_checksums(artefact.entries) == artefact.recipe.get("reads", {}):
         return
     now = Plan(plan.config, plan.source)
     if artefact.folder in now.artefacts:

@@ -114,7 +114,9 @@ def grid(
     """
     entries: dict[tuple[str, str], list[ArtefactState]] = {}
     for made in cells:
-        entries.setdefault((_row(made.cell), made.cell.tested), []).append(cell_state(made, states))
+        entries.setdefault((_row(made.cell), made.cell.test_label), []).append(
+            cell_state(made, states)
+        )
     texts = {place: _entry(cell_states) for place, cell_states in entries.items()}
     rows = list(dict.fromkeys(row for row, _ in texts))
     columns = list(dict.fromkeys(column for _, column in texts))

@@ -108,7 +108,7 @@ def accumulate(
         for name, of_metric in sums.items():
             of_metric.restore(name, part)
 
-    targets = TargetCache(predictions.frames())
+    targets = TargetCache(predictions.frame_numbers())
     means = WindowMeans(metric.windows for metric in metrics.values())
     has_context = any(metric.with_context for metric in metrics.values())
 
@@ -176,7 +176,7 @@ def accumulate(
         while waiting:
             done, future = waiting.popleft()
             take(done, future.result())
-    return {name: of_metric.finished(clips) for name, of_metric in sums.items()}
+    return {name: of_metric.finish(clips) for name, of_metric in sums.items()}
 
 
 def _sizes(job: Job, predictions: Samples, apart: bool) -> tuple[int, int]:
@@ -311,7 +311,7 @@ class _Sums:
             self._infinite.append(part[f"{name}:infinite"])
         self._saved = len(self._nan)
 
-    def finished(self, clips: Sequence[str]) -> Accumulated:
+    def finish(self, clips: Sequence[str]) -> Accumulated:
         """Return the statistics after the last block.
 
         Args:
@@ -320,7 +320,7 @@ class _Sums:
         assert self._sums is not None
         if self._batches is not None:
             # A single sample has no score: its batch depends on the other samples.
-            of_batches = self._of_batches(self._batches, self._sums).finished(clips)
+            of_batches = self._of_batches(self._batches, self._sums).finish(clips)
             return of_batches._replace(samples=None)
         non_finite = NonFinite(np.concatenate(self._nan), np.concatenate(self._infinite), clips)
         samples = np.concatenate(self._samples) if self.metric.keep_samples else None

@@ -173,7 +173,7 @@ def spreads(
         the uncertainty of each metric, in the order of ``metrics``.
     """
     leads = max(part.shape[-1] for part in sums) if leads is None else leads
-    needs = {lead: blocks.merged(lead) if blocks else None for lead in range(1, leads + 1)}
+    needs = {lead: blocks.groups_for_lead(lead) if blocks else None for lead in range(1, leads + 1)}
     alike: dict[bytes, list[int]] = {}
     for lead, groups in needs.items():
         alike.setdefault(b"" if groups is None else groups.tobytes(), []).append(lead)

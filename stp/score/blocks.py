@@ -67,7 +67,7 @@ class Blocks(NamedTuple):
         start, length = (clusters[name].to_numpy(np.int64) for name in (START, LENGTH))
         return cls(tuple(map(str, clusters["cluster"])), start, length, int(steps[0]))
 
-    def merged(self, lead: int) -> np.ndarray:
+    def groups_for_lead(self, lead: int) -> np.ndarray:
         """Merge neighbours until each block is longer than the time up to a lead time.
 
         This time is ``lead * step`` frames, where ``step`` is the number of frames between

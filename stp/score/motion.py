@@ -19,7 +19,7 @@ from stp.core.errors import ArtefactError, StpError
 from stp.core.job import Extras, Job
 from stp.core.parquet import read_schema, read_table, report_read_errors
 from stp.options.score import NOTE, ScoreOptions
-from stp.predict.agreement import Agreement, path_levels
+from stp.predict.agreement import Agreement, agreement_of_paths
 from stp.score.samples import ALL, Availability, Samples
 from stp.score.scoring import score
 from stp.tracks import densities, errors, prepared
@@ -93,12 +93,11 @@ class PeopleSamples(Samples):
         """
         return self._observed[start:stop]
 
-    def frames(self) -> np.ndarray:
+    def frame_numbers(self) -> np.ndarray:
         """Number the true positions of S scenarios at T lead times, int (S, T).
 
-        Caches identify an observed frame by the number that this method returns (`Samples.frames`).
-        Positions of people are not shared by scenarios, so that each scenario and lead time has a
-        number of its own.
+        Caches identify an observed frame by its number. Positions of people are not shared by
+        scenarios, so that each scenario and lead time has a number of its own.
         """
         return np.arange(self.shape[0] * self.leads).reshape(self.shape[0], self.leads)
 
@@ -160,7 +159,7 @@ def _note(samples: PeopleSamples, scenarios: Scenarios, drawn: np.ndarray) -> st
     followed = scenarios.has_future
     known = np.concatenate([scenarios.observed[:, :, -2:], scenarios.future], axis=2)
     nearness = np.zeros(followed.shape, np.uint8)
-    nearness[followed] = path_levels(np.moveaxis(drawn[:, followed], 0, 1), known[followed])
+    nearness[followed] = agreement_of_paths(np.moveaxis(drawn[:, followed], 0, 1), known[followed])
     agreement = Agreement()
     agreement.count(0, nearness)
     clips = samples.index["clip"].tolist()

@@ -110,7 +110,7 @@ class Samples(ABC):
         """Context frames of samples start..stop-1, float32 (n, context, C, H, W)."""
 
     @abstractmethod
-    def frames(self) -> np.ndarray:
+    def frame_numbers(self) -> np.ndarray:
         """Index in the data of the observed frame of each sample and lead time, int64 (N, T)."""
 
 
@@ -172,7 +172,7 @@ class FrameSamples(Samples):
             return np.empty((stop - start, 0, *self._clips.prepared.shape), np.float32)
         return self._clips.read(self._rows[start:stop], length=self.context)
 
-    def frames(self) -> np.ndarray:
+    def frame_numbers(self) -> np.ndarray:
         starts, strides = (self.index[key].to_numpy(np.int64) for key in ("start", "stride"))
         steps = self.context + np.arange(self.leads)
         return np.asarray(starts[:, None] + steps * strides[:, None])

@@ -68,7 +68,7 @@ def score(
     in_channels = len(predictions.available.channels) < data.shape[0]
     members = Members(predictions.members, options.statistic, options.higher_is_better)
     members.check(where)
-    compared = Comparison(data, predictions.frames(), predictions.members, densities or {})
+    compared = Comparison(data, predictions.frame_numbers(), predictions.members, densities or {})
     bound = {
         name: members.adapt_metric(name, _bind_metric(metric, compared, predictions))
         for name, metric in loaded.items()

@@ -20,7 +20,7 @@ NONE = "none"
 """The choice of a rater who cannot tell."""
 
 Kind = Literal["equal", "spread", "gap"]
-"""How the models of a scenario are chosen."""
+"""How the models of a group are chosen."""
 
 REMEDY = "name the key.json that was written with the questionnaire"
 
@@ -59,7 +59,7 @@ class PairQuestion(Question):
 
     Attributes:
         clip: name of the clip.
-        scenarios: names of the groups of models (see `Scenario`) in which these two models are
+        scenarios: names of the groups of models (see `ModelGroup`) in which these two models are
             compared. A pair that several groups have in common is asked about once.
     """
 
@@ -122,16 +122,16 @@ class ScoredModel(Strict):
     predictions: str
 
 
-class Scenario(Strict):
-    """A group of models whose videos raters compare. The word is that of the paper on FVD.
+class ModelGroup(Strict):
+    """A group of models whose videos raters compare.
 
-    A scenario is a column of Table 1 of that paper, or a point of its Figure 5, not a moment of
-    people's paths as elsewhere. Its models are chosen by their values of one metric: about equal
-    values, evenly spread values, or a gap between a base model and all others. Numbers that do not
-    apply are None.
+    The paper on FVD calls it a scenario, as do keys of questionnaires; it is a column of Table 1 of
+    that paper, or a point of its Figure 5. Its models are chosen by their values of one metric:
+    about equal values, evenly spread values, or a gap between a base model and all others. Numbers
+    that do not apply are None.
 
     Attributes:
-        name: name of the scenario, as printed: ``eq. FVD``, ``spr. FVD``, ``base200 +10``.
+        name: name of the group, as printed: ``eq. FVD``, ``spr. FVD``, ``base200 +10``.
         kind: the rule by which models were chosen: ``equal``, ``spread`` or ``gap``.
         metric: heading of the metric by which models were chosen.
         models: names of the models; for a gap, the base comes first.
@@ -233,7 +233,7 @@ class PairKey(Key):
         size: number of models in the population.
         models: chosen models, by name.
         scenarios: groups of models whose videos are compared, which the paper on FVD calls
-            scenarios (see `Scenario`): all that the configuration of the study asks for.
+            scenarios (see `ModelGroup`): all that the configuration of the study asks for.
         questions: all questions, sorted by id; each is about two models of one or more scenarios.
     """
 
@@ -242,7 +242,7 @@ class PairKey(Key):
     population: str = ""
     size: int = 0
     models: dict[str, ScoredModel]
-    scenarios: list[Scenario]
+    scenarios: list[ModelGroup]
     questions: list[PairQuestion]
 
     @property

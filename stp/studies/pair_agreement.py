@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from stp.collect.people_agreement import ALL_ANSWERS, DECIDED, MAJORITY, RATERS
 from stp.collect.published import PublishedValue
 from stp.collect.schema import AgreementRow
-from stp.studies.answer_key import PairKey, PairQuestion, Scenario
+from stp.studies.answer_key import ModelGroup, PairKey, PairQuestion
 from stp.studies.answers import SIMULATED, Answer, Answers
 from stp.studies.shares import Vote, share
 
@@ -102,7 +102,7 @@ def agreements(
             printed[f"{entry.model} {entry.run}", "FVD"] = entry.value
     rows = []
     points = [(scenario, [scenario]) for scenario in key.scenarios]
-    for scenario, parts in [*points, *over_bases(key.scenarios)]:
+    for scenario, parts in [*points, *merge_bases(key.scenarios)]:
         names = {part.name for part in parts}
         pairs = [pair for pair in judged if names & {*pair.question.scenarios}]
         metrics = [scenario.metric] if scenario.kind == "gap" else list(key.about.metrics)
@@ -118,7 +118,7 @@ def agreements(
     return rows
 
 
-def over_bases(scenarios: Iterable[Scenario]) -> list[tuple[Scenario, list[Scenario]]]:
+def merge_bases(scenarios: Iterable[ModelGroup]) -> list[tuple[ModelGroup, list[ModelGroup]]]:
     """Merge groups of models that differ by the same step from their base.
 
     A group (called scenario, as in the paper on FVD) has a base model, such as one with an FVD of
@@ -126,7 +126,7 @@ def over_bases(scenarios: Iterable[Scenario]) -> list[tuple[Scenario, list[Scena
     paper. Groups with different bases and the same step are merged.
 
     Args:
-        scenarios: all groups of models of a study (see `stp.studies.answer_key.Scenario`); those
+        scenarios: all groups of models of a study (see `stp.studies.answer_key.ModelGroup`); those
             without a step are ignored.
 
     Returns:
@@ -134,7 +134,7 @@ def over_bases(scenarios: Iterable[Scenario]) -> list[tuple[Scenario, list[Scena
         groups that it consists of.
     """
     # One base and five models give five pairs, too few for an interval; two bases give ten.
-    steps: dict[float, list[Scenario]] = {}
+    steps: dict[float, list[ModelGroup]] = {}
     for scenario in scenarios:
         if scenario.step is not None:
             steps.setdefault(scenario.step, []).append(scenario)
@@ -174,7 +174,7 @@ def _choices(answers: Sequence[Answer], counting: str) -> list[tuple[str | None,
 
 def _row(
     key: PairKey,
-    scenario: Scenario,
+    scenario: ModelGroup,
     judged: Sequence[Judged],
     metric: str,
     counting: str,

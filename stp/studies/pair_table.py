@@ -16,15 +16,15 @@ from stp.page.files import write_all
 from stp.page.formats import render_grid
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
-from stp.studies.answer_key import PairKey, Scenario
+from stp.studies.answer_key import ModelGroup, PairKey
 from stp.studies.answers import SIMULATED, Answers
 from stp.studies.pair_agreement import (
     CHOSEN_EQUAL,
     agreements,
     answers_by_question,
     counting_answers,
+    merge_bases,
     needs_rater,
-    over_bases,
 )
 
 COUNTED = {
@@ -166,7 +166,7 @@ def _table1(key: PairKey, rows: Iterable[AgreementRow], counting: str) -> Sectio
     )
 
 
-def _describe_scenario(scenario: Scenario) -> str:
+def _describe_scenario(scenario: ModelGroup) -> str:
     if not scenario.models or scenario.low is None or scenario.high is None:
         return f"{scenario.name}: {scenario.reason}"
     text = f"{scenario.name}: {len(scenario.models)} models of {scenario.metric} "
@@ -188,7 +188,7 @@ def _figure5(key: PairKey, rows: Sequence[AgreementRow]) -> Section:
     of_point = {(row.scenario, row.counting): row for row in rows if row.kind == "gap"}
     lines: list[list[str | Item]] = []
     points = [(scenario, [scenario]) for scenario in scenarios]
-    for scenario, parts in [*points, *over_bases(scenarios)]:
+    for scenario, parts in [*points, *merge_bases(scenarios)]:
         row = of_point[scenario.name, ALL_ANSWERS]
         others = sum(max(0, len(part.models) - 1) for part in parts)
         error = f"{_standard_error(row):.1f}" if row.answers else "–"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from stp.studies.answer_key import Kind, Scenario, ScoredModel
+from stp.studies.answer_key import Kind, ModelGroup, ScoredModel
 from stp.studies.options import Gaps, Pairs
 
 QUARTILE = 0.25
@@ -15,7 +15,7 @@ ENDS = (0.1, 0.9)
 NOBODY = np.empty(0, np.int64)
 
 
-def choose(study: Pairs, models: Mapping[str, ScoredModel]) -> list[Scenario]:
+def choose(study: Pairs, models: Mapping[str, ScoredModel]) -> list[ModelGroup]:
     """Choose groups of models whose videos raters compare.
 
     A group is called a scenario, as in the paper on FVD. These scenarios have nothing to do with
@@ -52,7 +52,7 @@ def choose(study: Pairs, models: Mapping[str, ScoredModel]) -> list[Scenario]:
     return scenarios
 
 
-def _gaps(gaps: Gaps, study: Pairs, models: Mapping[str, ScoredModel]) -> Iterable[Scenario]:
+def _gaps(gaps: Gaps, study: Pairs, models: Mapping[str, ScoredModel]) -> Iterable[ModelGroup]:
     names, values = _metric_values(models, gaps.metric)
     worse = -1 if study.metrics[gaps.metric].higher_is_better else 1
     for base in gaps.bases:
@@ -82,9 +82,9 @@ def _scenario(
     values: np.ndarray,
     chosen: np.ndarray,
     reason: str,
-) -> Scenario:
+) -> ModelGroup:
     chosen_values = values[chosen]
-    return Scenario(
+    return ModelGroup(
         name=name,
         kind=kind,
         metric=metric,

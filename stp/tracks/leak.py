@@ -114,7 +114,7 @@ def pairs(
         moved = replace(some, position=position)
         other = extract(moved, observe=observe, predict=predict, **place.rules(protocol))
         (same,) = np.flatnonzero(other.start == whole.start[number])
-        yield whole.chosen(np.array([number])), other.chosen(np.array([same]))
+        yield whole.select(np.array([number])), other.select(np.array([same]))
 
 
 def spans(tracks: Tracks) -> tuple[np.ndarray, np.ndarray]:

@@ -60,7 +60,7 @@ def measure(
     for people in counts:
         alike = np.flatnonzero(sizes == people)
         picked = np.linspace(0, len(alike) - 1, min(SCENARIOS, len(alike))).round().astype(int)
-        chosen = [scenarios.chosen(alike[[place]]) for place in picked]
+        chosen = [scenarios.select(alike[[place]]) for place in picked]
         took, number = _time_scenarios(predict, chosen, seconds / len(counts), clock)
         low, middle, high = np.percentile(took, (25, 50, 75))
         rows.append((people, middle, low, high, min(took), number, len(took)))

@@ -79,9 +79,9 @@ class Scenarios:
     def batches(self, size: int) -> Iterator["Scenarios"]:
         """Yield batches of at most ``size`` scenarios, with as little padding as possible."""
         for begin in range(0, len(self), size):
-            yield self.chosen(slice(begin, begin + size))
+            yield self.select(slice(begin, begin + size))
 
-    def chosen(self, rows: slice | np.ndarray) -> "Scenarios":
+    def select(self, rows: slice | np.ndarray) -> "Scenarios":
         """Select scenarios by index, with as little padding as possible."""
         people = int(self.present[rows].sum(axis=1).max(initial=0))
         return replace(
@@ -204,7 +204,7 @@ def _cut_block(
     observe, length = demands.observe, demands.observe + demands.predict
     released = PROTOCOLS[demands.protocol].is_released
     pieces = [_Piece(tracks, rows, starts, observe, demands.predict) for _, rows in people]
-    parts = [piece.is_detected() if released else piece.filled() for piece in pieces]
+    parts = [piece.is_detected() if released else piece.is_present() for piece in pieces]
     table = np.array(parts, bool).reshape(len(pieces), 2, len(starts))
     seen, followed = table[:, 0], table[:, 1]
     counts = np.array([piece.seen for piece in pieces]).reshape(seen.shape)
@@ -273,7 +273,7 @@ class _Piece:
         """Whether the observation, and the future, have enough detections, bool (starts,) each."""
         return self.seen >= self.observe, self.follow >= self.predict
 
-    def filled(self) -> tuple[np.ndarray, np.ndarray]:
+    def is_present(self) -> tuple[np.ndarray, np.ndarray]:
         """Whether the person is present throughout the observation, and the future, bool (starts,)
         each.
 

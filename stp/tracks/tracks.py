@@ -58,7 +58,7 @@ class Tracks:
             position=self.position[chosen],
         )
 
-    def ordered(self) -> "Tracks":
+    def sorted_by_frame(self) -> "Tracks":
         """Sort the detections by frame, then by person."""
         return self.rows(np.lexsort((self.person, self.frame)))
 

@@ -59,21 +59,21 @@ def too_large(label: str, clips: int, recomputes: bool) -> StpError:
 
 
 @torch.no_grad()
-def move_average(kept: nn.Module, model: nn.Module, decay: float) -> None:
-    """Update an exponential moving average of weights: (1 - decay) * kept + decay * model.
+def move_average(kept: nn.Module, model: nn.Module, rate: float) -> None:
+    """Update an exponential moving average of weights: (1 - rate) * kept + rate * model.
 
     Integers, such as counters, are copied.
 
     Args:
         kept: network with the averaged weights, updated in place.
         model: network with the latest weights.
-        decay: weight of the latest weights, from 0 to 1 (``train.ema``). Elsewhere in the
-            literature, "decay" is often the weight of the previous average, here 1 - decay.
+        rate: weight of the latest weights, from 0 to 1 (``train.ema``). What the literature calls
+            "decay" is the weight of the previous average, here 1 - rate.
     """
     latest = model.state_dict()
     for name, average in kept.state_dict().items():
         if average.is_floating_point():
-            average.lerp_(latest[name], decay)
+            average.lerp_(latest[name], rate)
         else:
             average.copy_(latest[name])
 

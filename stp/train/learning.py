@@ -171,8 +171,8 @@ def learn(
             remedy="ask for fewer people, or for shorter observation and prediction",
         )
     trained, validated = split(scenarios, recipe["train_subset"])
-    rows = objective.rows(scenarios.chosen(trained))
-    validation_rows = objective.rows(scenarios.chosen(validated)) if len(validated) else None
+    rows = objective.rows(scenarios.select(trained))
+    validation_rows = objective.rows(scenarios.select(validated)) if len(validated) else None
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(draw(seed, INITIAL_WEIGHTS, 0)[0] % 2**63))
         network = build()

@@ -114,7 +114,7 @@ def load_training(job: Job) -> Training:
                 remedy="prepare the data again, or let the plan write the recipe",
             )
     if "channels" in recipe:
-        data = data.named(recipe["channels"])
+        data = data.select_channels(recipe["channels"])
         recipe = {**recipe, "shape": list(data.shape)}
         job = replace(job, recipe=recipe)
     return Training(job, options, data, Normalisation.of(data.attrs))

@@ -60,13 +60,13 @@ class Garbage:
     """The garbage of a store, and folders that are kept although no plan needs them.
 
     Attributes:
-        rubbish: folders that can be deleted.
+        deletable: folders that can be deleted.
         young: number of unneeded folders that are too recent to delete.
         running: folders of artefacts that are being made but are in no known plan. Their inputs are
             unknown, so no artefact may be deleted now.
     """
 
-    rubbish: list[GarbageItem]
+    deletable: list[GarbageItem]
     young: int
     running: list[str]
 
@@ -105,7 +105,7 @@ def find(
     with_state = list(states(root))
     running_now = {folder for folder in with_state if store.is_held(root / "state" / folder)}
     running = sorted(running_now - keep.keys())
-    rubbish: list[GarbageItem] = []
+    deletable: list[GarbageItem] = []
     young = 0
     candidates = _candidates(root, keep, with_state)
     for done, (kind, folder, holder, why) in enumerate(candidates):
@@ -120,8 +120,8 @@ def find(
         if time.time() - changed < (max(DAY, older_than) if kind == "leftover" else older_than):
             young += 1
         elif not (kind == "artefact" and running):
-            rubbish.append(GarbageItem(kind, folder, holder, why, size, files, changed))
-    return Garbage(rubbish, young, running)
+            deletable.append(GarbageItem(kind, folder, holder, why, size, files, changed))
+    return Garbage(deletable, young, running)
 
 
 def _candidates(root: Path, keep: Needed, with_state: list[str]) -> list[tuple[str, str, str, str]]:
@@ -168,7 +168,7 @@ def find_predictions(
             made_of.setdefault(source, []).append(folder)
     # Scores and features that no plan has may be in progress, from any predictions of their cell.
     busy = [folder for folder in states(root) if store.is_held(root / "state" / folder)]
-    rubbish, young = [], 0
+    deletable, young = [], 0
     planned = sorted(folder for folder in keep if folder.startswith("predictions/"))
     for done, folder in enumerate(planned):
         report("looked at", done, len(planned))
@@ -186,8 +186,8 @@ def find_predictions(
             young += 1
         else:
             holder, why, files = f"state/{folder}", "its cell is scored", len(listed)
-            rubbish.append(GarbageItem("predictions", folder, holder, why, size, files, changed))
-    return Garbage(rubbish, young, [])
+            deletable.append(GarbageItem("predictions", folder, holder, why, size, files, changed))
+    return Garbage(deletable, young, [])
 
 
 def _cell(folder: str) -> str:
@@ -197,7 +197,7 @@ def _cell(folder: str) -> str:
 
 def delete(
     root: Path,
-    rubbish: Iterable[GarbageItem],
+    items: Iterable[GarbageItem],
     say: Callable[[GarbageItem], None],
     needed_then: Needed | None = None,
     oldest: float = 0.0,
@@ -208,7 +208,7 @@ def delete(
 
     Args:
         root: the store.
-        rubbish: folders from `find` or `find_predictions`. These take long in a large store, so
+        items: folders from `find` or `find_predictions`. These take long in a large store, so
             runs may begin meanwhile.
         say: callback that receives each folder before it is deleted.
         needed_then: artefacts that were needed when the garbage was listed, from
@@ -217,7 +217,7 @@ def delete(
             any artefact. With None, this holds for each job whose artefact is in no claim.
         oldest: Unix time; earlier claims are ignored. 0 to use all claims.
     """
-    for item in rubbish:
+    for item in items:
         path = root / item.folder
         if not path.exists() or _is_needed_by_now(root, item, needed_then or {}, oldest):
             continue
@@ -264,7 +264,7 @@ def lines(garbage: Garbage, claims: list[Claim], days: float) -> Iterator[str]:
     """
     for claim in claims:
         yield f"needed by {claim}: {len(claim.artefacts)} artefacts"
-    for item in garbage.rubbish:
+    for item in garbage.deletable:
         day = time.strftime("%Y-%m-%d", time.localtime(item.time))
         yield f"{size_text(item.bytes):>9}  {day}  {item.folder}  ({item.why})"
     if garbage.running:
@@ -275,16 +275,16 @@ def lines(garbage: Garbage, claims: list[Claim], days: float) -> Iterator[str]:
     if garbage.young:
         yield f"{garbage.young} folders younger than {days:g} days stay (--older-than)"
     counts = [
-        f"{kind} {sum(item.kind == kind for item in garbage.rubbish)}"
+        f"{kind} {sum(item.kind == kind for item in garbage.deletable)}"
         for kind in KINDS
-        if any(item.kind == kind for item in garbage.rubbish)
+        if any(item.kind == kind for item in garbage.deletable)
     ]
-    size = size_text(sum(item.bytes for item in garbage.rubbish))
-    files = sum(item.files for item in garbage.rubbish)
+    size = size_text(sum(item.bytes for item in garbage.deletable))
+    files = sum(item.files for item in garbage.deletable)
     yield f"{size} in {files} files: {', '.join(counts)}" if counts else "nothing to delete"
 
 
-def collect(
+def run_gc(
     configfiles: list[Path] | None,
     predictions: bool,
     days: float,
@@ -322,8 +322,8 @@ def collect(
     for line in lines(garbage, claims, days):
         print(line)
     if yes:
-        delete(root, garbage.rubbish, lambda item: print(f"deleted {item.folder}"), needs, oldest)
-    elif garbage.rubbish:
+        delete(root, garbage.deletable, lambda item: print(f"deleted {item.folder}"), needs, oldest)
+    elif garbage.deletable:
         print("nothing was deleted: add --yes")
 
 

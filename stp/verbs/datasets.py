@@ -62,8 +62,8 @@ def data(
     """List datasets: clips of each split, beside published numbers, and what splits share.
 
     Numbers of clips come from split lists and rules where these exist, and from the store where the
-    dataset is prepared. The column "Table 1" has published numbers, most of them from Table 1 of
-    PredBench. A difference without a stated reason is marked.
+    dataset is prepared. The column "published" has the numbers that the paper prints, as declared
+    in config/datasets. A difference without a stated reason is marked.
     """
     from stp.core.disk import write_text, writing
     from stp.inspect import report

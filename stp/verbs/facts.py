@@ -66,12 +66,12 @@ def facts(
         differing = sum(bool(fact.differences) for fact in compared.rows)
         say(log, f"wrote {table}: {len(compared.rows)} rows, {differing} not as printed")
         return
-    tables = {name: printed.read(plan, name) for name in names}
+    tables = {name: printed.make(plan, name) for name in names}
     rows = printed.differences(tables, declared)
     chosen = output.choose_format(format, out)
     if chosen in ("table", "markdown"):
         output.put_grid(printed.make_facts_grid(tables, declared, rows), chosen, out)
     else:
         output.put_rows(list(printed.DIFFERENCE), [tuple(row) for row in rows], chosen, out)
-    if any(fact.unexplained for compared in tables.values() for fact in compared.rows):
+    if any(fact.unexplained_columns for compared in tables.values() for fact in compared.rows):
         raise typer.Exit(exit_codes.NOTHING)

@@ -103,7 +103,7 @@ def _trust_card(
             "of another one with --study",
         )
     plan = load_manifest(study)
-    card = trust_card.card(plan, convention)
+    card = trust_card.cards_by_dataset(plan, convention)
     agreements = read_agreements(people or study.parent.parent / "tables" / f"{TABLE}.csv")
     if format in ("table", "markdown"):
         output.put_grid(page(plan, convention, card, agreements), format, out)

@@ -96,7 +96,7 @@ def fetch(
     plan = load_plan(configfile)
     if not targets and not check:
         raise StpError("nothing to fetch", remedy="name a dataset, or use --check")
-    names = targets or [artefact.dataset for artefact in plan.prepared]
+    names = targets or [artefact.dataset for artefact in plan.prepared_data]
     releases = [plan.raw_of(name) for name in names]
     if lock_out and (check or len(releases) != 1):
         raise StpError(

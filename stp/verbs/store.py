@@ -45,7 +45,7 @@ def gc(
     """
     from stp.upkeep import garbage
 
-    garbage.collect(configfile, predictions, older_than, forget_after, yes)
+    garbage.run_gc(configfile, predictions, older_than, forget_after, yes)
 
 
 @stores.command(

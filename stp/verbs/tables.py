@@ -143,10 +143,10 @@ def _show_finding(
         return
     (verdict,) = findings.judge(database, [question])
     if format in ("csv", "json"):
-        output.put_rows(*findings.evidence(verdict), format, out)
+        output.put_rows(*findings.evidence_table(verdict), format, out)
         return
     heading = findings.heading(verdict)
-    parts, comparisons = findings.parts(verdict), findings.for_people(verdict)
+    parts, comparisons = findings.parts_table(verdict), findings.comparison_table(verdict)
     output.put(
         lambda: "\n".join(
             (heading, format_result(*parts, format), format_result(*comparisons, format))

@@ -147,9 +147,9 @@ class Run:
         return self.data_origin[wildcards.get("dimension") or "all"]
 
     @property
-    def prepared(self) -> list[str]:
+    def prepared_receipts(self) -> list[str]:
         """Paths of the receipts of all prepared data of the scale, for which jobs wait."""
-        return [f"{self.plan.store}/{data.receipt}" for data in self.plan.prepared]
+        return [f"{self.plan.store}/{data.receipt}" for data in self.plan.prepared_data]
 
     def digest_of_data(self, wildcards: object) -> str:
         """Compute the hash of all inputs of the file ``data/all`` in the folder of results.
@@ -160,7 +160,7 @@ class Run:
         Args:
             wildcards: not used; the file has none.
         """
-        return digest(self.prepared)
+        return digest(self.prepared_receipts)
 
     def network_of(self, wildcards: Any) -> str:
         """Write the file that describes a network, and return its path.

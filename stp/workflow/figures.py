@@ -30,8 +30,8 @@ class FigureRule:
         name: name of the rule.
         figure: path of the files without their endings, with wildcards.
         endings: endings of the files, such as "png"; the first file is the target for all.
-        words: arguments of `stp draw`, with wildcards; ``{manifest}`` stands for the path of the
-            manifest.
+        arguments: arguments of `stp draw`, with wildcards; ``{manifest}`` stands for the path of
+            the manifest.
         caption: name of the caption for `snakemake --report`.
         labels: labels in that report, by their heading, besides the origin of the data.
         subcategory: subcategory of the figure in that report; None for none.
@@ -42,7 +42,7 @@ class FigureRule:
     name: str
     figure: str
     endings: tuple[str, ...]
-    words: tuple[str, ...]
+    arguments: tuple[str, ...]
     caption: str
     labels: Mapping[str, str]
     subcategory: str | None = "{dimension}"
@@ -60,7 +60,7 @@ class FigureRule:
         return f"{self.figure.replace('/figures/', '/logs/figures/')}.log"
 
     @property
-    def outs(self) -> list[str]:
+    def outputs(self) -> list[str]:
         """Options ``--out`` of `stp draw` for all files of a figure.
 
         An SVG file beside a PNG file needs no option.
@@ -115,7 +115,7 @@ class Figures:
                 kind,
                 {"picture": kind, "test": "{case}"},
             )
-        if self.on_maps:
+        if self.map_dimension:
             yield FigureRule(
                 "trajectories",
                 f"{folder}/trajectories",
@@ -137,11 +137,11 @@ class Figures:
                         f"figures/{dimension}/strips/{case}.png",
                         f"figures/{dimension}/movies/{case}.gif",
                     ]
-        paths += ["figures/trajectories.png"] if self.on_maps else []
+        paths += ["figures/trajectories.png"] if self.map_dimension else []
         return [f"{results}/{path}" for path in paths]
 
     @property
-    def on_maps(self) -> str | None:
+    def map_dimension(self) -> str | None:
         """Name of the dimension whose forecasts are drawn over maps; None without one.
 
         It is the first dimension of the scale with forecasts of people's paths, since this one has
@@ -190,21 +190,21 @@ class Figures:
 
         return rows
 
-    def words_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
+    def arguments_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
         """Make a function of wildcards that returns the arguments of `stp draw` for a figure.
 
         Args:
             rule: the rule that draws the figure.
         """
 
-        def words(wildcards: Any) -> list[str]:
+        def arguments(wildcards: Any) -> list[str]:
             manifest = self.manifests[self._dimension(wildcards)]
             return [
                 word.format(manifest=manifest, **dict(wildcards.items()))
-                for word in (*rule.words, *rule.outs)
+                for word in (*rule.arguments, *rule.outputs)
             ]
 
-        return words
+        return arguments
 
     def digests_of(self, rule: FigureRule) -> Callable[[Any], str]:
         """Make a function of wildcards that returns the hash of all inputs of a figure.
@@ -223,7 +223,7 @@ class Figures:
         return digest_of
 
     def _dimension(self, wildcards: Any) -> str:
-        return require_dimension(self.plan, wildcards.get("dimension") or self.on_maps or "")
+        return require_dimension(self.plan, wildcards.get("dimension") or self.map_dimension or "")
 
     def digest_of(self, dimension: str, kind: str) -> str:
         """Compute the hash of all inputs of the figures of one kind; a change outdates them.

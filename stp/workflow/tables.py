@@ -52,7 +52,7 @@ class Table:
         folder: path of the folder of its files.
         made_from: function that describes all inputs as JSON, such as their hashes; a change of
             this description outdates the table.
-        words: arguments of `stp` that make the table, without ``--log``.
+        arguments: arguments of `stp` that make the table, without ``--log``.
         ancient: paths of inputs whose modification times are ignored: manifests, receipts.
         inputs: paths of inputs that other rules make.
         endings: endings of the files besides the CSV file, such as ".md" and "_tidy.csv".
@@ -72,7 +72,7 @@ class Table:
     name: str
     folder: str
     made_from: Callable[[], Any]
-    words: list[str]
+    arguments: list[str]
     ancient: list[str] = field(default_factory=list)
     inputs: list[str] = field(default_factory=list)
     endings: tuple[str, ...] = ()
@@ -207,7 +207,7 @@ class Tables:
                 self._rows(name),
                 self._code(module_of("paper_table")),
             ],
-            words=["render", self.manifests[name], "--out", f"{self.folder}/{name}.csv"],
+            arguments=["render", self.manifests[name], "--out", f"{self.folder}/{name}.csv"],
             ancient=[self.manifests[name]],
             inputs=self._collected_files([name]),
             endings=(
@@ -244,7 +244,7 @@ class Tables:
                 self._code(module_of(name)),
                 self._answers() if about.reads else [],
             ],
-            words=["render", manifest, "--study", name, "--out", out],
+            arguments=["render", manifest, "--study", name, "--out", out],
             ancient=[manifest],
             inputs=[*self._collected_files([dimension]), *self._read(about)],
             demand=(lambda: demands[about.demands](name)) if about.demands else demand_nothing,
@@ -270,7 +270,7 @@ class Tables:
                 [checksum(path) for path in queries],
                 self._answers() if reads else [],
             ],
-            words=["table", name, "--database", self.database, "--out", out],
+            arguments=["table", name, "--database", self.database, "--out", out],
             ancient=list(self.manifests.values()),
             inputs=[*self._collected_files(self.manifests), *reads],
             captions=(caption, "table"),
@@ -304,7 +304,7 @@ class Tables:
                 self._answers(),
                 [checksum(path) for path in (study, *printed)],
             ],
-            words=[*words, "--manifest", self.manifests[dimension]]
+            arguments=[*words, "--manifest", self.manifests[dimension]]
             if dimension
             else [*words, "--study", str(study)],
             ancient=[self.manifests[dimension]] if dimension else [],
@@ -319,7 +319,7 @@ class Tables:
         source = about.facts
         assert source is not None
         scale = self.plan.config.scale.model_dump(mode="json", exclude={"runtime", "paths"})
-        receipts = [data.receipt for data in self.plan.prepared if source.prepared]
+        receipts = [data.receipt for data in self.plan.prepared_data if source.prepared]
         return self._further(
             name,
             about,
@@ -329,7 +329,7 @@ class Tables:
                 scale,
                 receipts,
             ],
-            words=["check", "facts", self.suite_name, "--table", f"{self.folder}/{name}.csv"],
+            arguments=["check", "facts", self.suite_name, "--table", f"{self.folder}/{name}.csv"],
             ancient=[f"{self.plan.store}/{receipt}" for receipt in receipts],
             captions=("facts",),
             data_origin=self.data_origins["all"] if source.prepared else NO_DATA,
@@ -349,7 +349,7 @@ class Tables:
             name,
             about,
             made_from=lambda: [self._code("stp.profiling.table"), scale],
-            words=[*words, "--table", out, "--measurements", "results/profile"],
+            arguments=[*words, "--table", out, "--measurements", "results/profile"],
             inputs=[
                 f"results/profile/{model}/{DATASET}.json"
                 for model in published_complexity(self.plan.config)

@@ -28,25 +28,25 @@ def rows(**change: list[float | None]) -> pa.Table:
 
 
 def test_clusters_are_merged_in_time_and_called_by_the_first_and_last():
-    stored = cluster_sums._sums_from_rows(rows(), None).merged(40)
+    stored = cluster_sums._sums_from_rows(rows(), None).merge_blocks(40)
     # January and February are 59 days; March is too short, so the next January joins it.
     assert stored.names == ("jan to feb", "mar to jan 2", "feb 2 to mar 2")
     assert stored.counts.tolist() == [59, 62, 59]
     assert stored.sums.tolist() == [[[n], [2 * n]] for n in (59, 62, 59)]
-    stored = cluster_sums._sums_from_rows(rows(), None).merged(300)
+    stored = cluster_sums._sums_from_rows(rows(), None).merge_blocks(300)
     assert stored.names == ("jan to mar 2",) and stored.counts.tolist() == [180]
 
 
 def test_clusters_without_samples_are_left_out():
     nothing = [0 if days == 28 else days for _, days in MONTHS.values()]
-    stored = cluster_sums._sums_from_rows(rows(n=nothing), None).merged(20)
+    stored = cluster_sums._sums_from_rows(rows(n=nothing), None).merge_blocks(20)
     assert stored.names == ("jan", "mar", "jan 2", "mar 2")
 
 
 @pytest.mark.parametrize("start", [[None] * 6, [0, 31, 59, 365, 396, None]])
 def test_clusters_that_are_no_blocks_of_time_stay(start):
     stored = cluster_sums._sums_from_rows(rows(start=start), 3)
-    assert stored.blocks is None and stored.merged(40) is stored
+    assert stored.blocks is None and stored.merge_blocks(40) is stored
     assert (stored.leads, stored.lacks, np.shape(stored.sums)) == (3, "", (6, 2, 1))
 
 
@@ -87,7 +87,7 @@ def test_sums_of_some_lead_times_are_those_that_the_forecasts_have(leads, column
     assert found.clusters == (STORED.names, (2, 1, 3), lacks, "")
     means = found.sums.sum(axis=0) / found.counts.sum()
     expected = STORED.sums[:, 0, columns].mean(axis=1).sum() / 6
-    assert found.finished(means).tolist() == [pytest.approx(expected)]
+    assert found.values_from_means(means).tolist() == [pytest.approx(expected)]
 
 
 def test_why_there_are_no_sums():

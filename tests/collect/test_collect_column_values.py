@@ -159,7 +159,7 @@ def test_blocks_are_merged_from_the_first_one(real: Any) -> None:
     one = rows[rows.convention == "mse.pixel_mean"]
     assert one.n.tolist() == [BLOCK] * (STARTS // BLOCK)
     blocks = Blocks(tuple(one.cluster), one.start.to_numpy(), one.length.to_numpy(), 1)
-    groups = blocks.merged(14)
+    groups = blocks.groups_for_lead(14)
     sums = np.stack(one.sums.to_list())[:, 7:14].mean(axis=1)
     counts = np.bincount(groups, weights=one.n)
     each = np.bincount(groups, weights=sums)[:, None]

@@ -5,7 +5,12 @@ import pytest
 
 from stp.external import sanity_checks
 from stp.external.layout import LayoutCheck
-from stp.external.sanity_checks import SampleStatistics, is_misplaced, order, units
+from stp.external.sanity_checks import (
+    SampleStatistics,
+    find_misplaced,
+    find_unit_mistake,
+    is_wrong_order,
+)
 from stp.external.windows import ChannelStatistics
 
 N, LEADS = 60, 3
@@ -53,7 +58,7 @@ def judged(weather, forecasts):
         rows = slice(start, start + 7)
         tables.add(start, forecasts[rows, None], latest[rows], truth[rows, 0])
         layout.add(start, forecasts[rows, None], truth[rows, 0], latest[rows], truth[rows, -1])
-    return units(tables, names), order(tables, starts, stops), layout.mistake()
+    return find_unit_mistake(tables, names), find_misplaced(tables, starts, stops), layout.mistake()
 
 
 def blurred(frames):
@@ -84,7 +89,7 @@ def test_bad_forecasts_are_accepted(weather, name):
     forecasts = np.asarray(BAD[name](latest, truth), np.float32)
     in_units, in_order, in_layout = judged(weather, forecasts)
     assert in_units is None and in_layout is None
-    assert in_order is None or not is_misplaced(in_order, N)
+    assert in_order is None or not is_wrong_order(in_order, N)
 
 
 def test_each_mistake_is_named_in_a_channel_alone(weather):
@@ -104,9 +109,9 @@ def test_a_few_samples_in_other_places_are_named(weather):
     truth[[10, 14]] = truth[[14, 10]]  # 28 steps apart: another time of the day
     problem = judged(weather, truth)[1]
     assert problem.sample == 10 and problem.others >= 1
-    assert not is_misplaced(problem._replace(others=1), N)  # 2 of 60: a warning
+    assert not is_wrong_order(problem._replace(others=1), N)  # 2 of 60: a warning
     everything = judged(weather, np.roll(weather[1], 3, axis=0))[1]
-    assert everything.sample == 0 and is_misplaced(everything, N)
+    assert everything.sample == 0 and is_wrong_order(everything, N)
 
 
 def test_few_or_overlapping_windows_are_not_compared(weather):

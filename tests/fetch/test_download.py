@@ -13,9 +13,9 @@ import pytest
 from stp.core.disk import write_text_once
 from stp.core.errors import StpError
 from stp.fetch.download import (
+    DownloadSettings,
     GivenUpError,
     Host,
-    Manners,
     Stopped,
     download,
     open_part,
@@ -23,7 +23,7 @@ from stp.fetch.download import (
 )
 from stp.fetch.raw import fetch
 
-QUICK = Manners(backoff_s=0.0, timeout_s=5.0)
+QUICK = DownloadSettings(backoff_s=0.0, timeout_s=5.0)
 CONTENT = bytes(range(256)) * 20  # 5120 bytes
 SHA = hashlib.sha256(CONTENT).hexdigest()
 
@@ -33,7 +33,7 @@ def get(tmp_path: Path, server):
     """Fetch one file from the server into ``tmp_path/raw``; returns its bytes."""
     server.files["/a.bin"] = CONTENT
 
-    def get(*, manners: Manners = QUICK, **declared: object) -> bytes:
+    def get(*, settings: DownloadSettings = QUICK, **declared: object) -> bytes:
         entry = {"path": "toy/a.bin", "url": f"{server.url}/a.bin", **declared}
         fetch(
             {"source": "official", "files": [entry]},
@@ -42,7 +42,7 @@ def get(tmp_path: Path, server):
             roots=[tmp_path / "raw"],
             lock=tmp_path / "lock.json",
             report=lambda what, done, total: steps.append(what),
-            manners=manners,
+            settings=settings,
         )
         return (tmp_path / "raw/toy/a.bin").read_bytes()
 
@@ -115,7 +115,7 @@ def test_a_file_that_changes_between_two_tries_is_fetched_anew(get, server) -> N
 
 def test_a_connection_that_stalls_is_given_up_and_resumed(get, server) -> None:
     server.faults = [("stall", 1000), ("stall", 500)]
-    assert get(manners=Manners(backoff_s=0.0, timeout_s=0.2)) == CONTENT
+    assert get(settings=DownloadSettings(backoff_s=0.0, timeout_s=0.2)) == CONTENT
     assert server.ranges == [None, "bytes=1000-", "bytes=1500-"]
 
 
@@ -176,7 +176,7 @@ def test_a_busy_server_says_when_it_wants_to_be_asked_again(
     past = email.utils.formatdate(time.time() - 100, usegmt=True)
     headers = [{"Retry-After": text} for text in ("7", later, past, "soon")]
     server.faults = [("status", code, h) for code, h in zip([503, 429] * 2, headers, strict=True)]
-    assert get(manners=Manners(backoff_s=0.5)) == CONTENT
+    assert get(settings=DownloadSettings(backoff_s=0.5)) == CONTENT
     assert pauses[0] == 7
     assert 90 < pauses[1] <= 100
     assert pauses[2:] == [2, 4]  # 0.5 s, doubled for the third and fourth try
@@ -209,7 +209,7 @@ class Clock:
 def test_everybody_waits_for_a_busy_host(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     monkeypatch.setattr("stp.fetch.download.time", clock)
-    host = Host(Manners(), clock)
+    host = Host(DownloadSettings(), clock)
     host.wait()
     assert clock.now == 100
     host.leave_alone(30)
@@ -226,7 +226,7 @@ def test_everybody_waits_for_a_busy_host(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_download_that_is_stopped_keeps_its_part(server, tmp_path: Path) -> None:
     server.files["/a.bin"] = CONTENT
     server.faults = [("stall", 1000)]
-    host = Host(Manners(timeout_s=5.0))
+    host = Host(DownloadSettings(timeout_s=5.0))
     with open_part(tmp_path / "a.bin") as part, pytest.raises(Stopped):
         download(
             f"{server.url}/a.bin",

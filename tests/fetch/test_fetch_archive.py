@@ -14,7 +14,7 @@ import pytest
 from stp.core.errors import StpError
 from stp.fetch import raw
 from stp.fetch.archive import read_listing
-from stp.fetch.download import Manners
+from stp.fetch.download import DownloadSettings
 from stp.fetch.raw import check, fetch
 from stp.plan import checked_config
 from stp.plan.dataset import Release
@@ -65,7 +65,7 @@ class Toy:
             release,
             **where,
             report=lambda what, done, total: self.said.append(what),
-            manners=Manners(backoff_s=0.0),
+            settings=DownloadSettings(backoff_s=0.0),
         )
         return json.loads(self.lock.read_text())["files"]
 

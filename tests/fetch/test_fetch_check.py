@@ -196,7 +196,7 @@ def command(tmp_path: Path, monkeypatch):
 def test_the_command_checks_all_datasets_of_the_scale(command, tmp_path: Path) -> None:
     done = command("--check")
     assert done.exit_code == 1
-    datasets = {artefact.dataset for artefact in Plan.load(TINY).prepared}
+    datasets = {artefact.dataset for artefact in Plan.load(TINY).prepared_data}
     assert len(datasets) > 1
     for name in datasets:
         assert f"{name} (release synthetic" in done.stdout
@@ -224,7 +224,7 @@ def test_the_number_of_connections_is_a_runtime_setting(tmp_path: Path, monkeypa
 
     def connections(**runtime: object) -> int:
         scale = merge(read_yaml(TINY), {"runtime": runtime})
-        return runner._download_manners(Plan(config.load(scale))).connections
+        return runner._download_settings(Plan(config.load(scale))).connections
 
     assert 2 <= connections() <= 4
     assert connections(downloads=7) == 7

@@ -16,7 +16,7 @@ import pytest
 from stp.core.errors import StpError
 from stp.core.lock import Checksum
 from stp.fetch import parallel
-from stp.fetch.download import Host, Manners
+from stp.fetch.download import DownloadSettings, Host
 from stp.fetch.meter import TransferMeter
 from stp.fetch.raw import fetch
 
@@ -33,7 +33,7 @@ class Release:
         self.said: list[str] = []
         server.files |= {f"/{name}": content for name, content in CONTENTS.items()}
 
-    def fetch(self, *, declared: dict | None = None, **manners: object) -> None:
+    def fetch(self, *, declared: dict | None = None, **settings: object) -> None:
         files = [
             {"path": f"toy/{name}", "url": f"{self.server.url}/{name}", **(declared or {})}
             for name in NAMES
@@ -45,7 +45,7 @@ class Release:
             roots=[self.root / "raw"],
             lock=self.lock,
             report=lambda what, done, total: self.said.append(what),
-            manners=Manners(**{"backoff_s": 0.0, "timeout_s": 5.0, **manners}),
+            settings=DownloadSettings(**{"backoff_s": 0.0, "timeout_s": 5.0, **settings}),
         )
 
     def there(self) -> dict[str, bytes]:

@@ -10,7 +10,7 @@ import pytest
 
 from stp.core.errors import StpError
 from stp.data.raw_files import RawFiles
-from stp.fetch.download import Manners
+from stp.fetch.download import DownloadSettings
 from stp.fetch.raw import check, fetch
 
 CONTENT = bytes(range(256)) * 20  # 5120 bytes
@@ -45,7 +45,7 @@ class Folders:
             **self.arguments(),
             accept_incomplete=accept_incomplete,
             registered=registered,
-            manners=Manners(backoff_s=0.0, timeout_s=5.0),
+            settings=DownloadSettings(backoff_s=0.0, timeout_s=5.0),
         )
         return json.loads(self.lock.read_text())
 

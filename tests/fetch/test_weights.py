@@ -21,7 +21,7 @@ from stp.cli import app
 from stp.core.errors import StpError
 from stp.core.file_identity import identify, require
 from stp.fetch import package_index
-from stp.fetch.download import Manners
+from stp.fetch.download import DownloadSettings
 from stp.fetch.weights import fetch
 from stp.metrics.networks.state import load, read_verified
 from stp.plan import weights
@@ -157,7 +157,7 @@ def test_other_bytes_from_the_server_are_not_kept(tmp_path: Path, server) -> Non
     server.files["/a.pt"] = CONTENT + b"!"
     known = network({"file": "a.pt", "url": f"{server.url}/a.pt", "sha256": SHA256})
     with pytest.raises(StpError, match="sha256"):
-        fetch(tmp_path, known, manners=Manners(attempts=1, backoff_s=0))
+        fetch(tmp_path, known, settings=DownloadSettings(attempts=1, backoff_s=0))
     assert present(tmp_path, known) == {}
 
 
@@ -297,7 +297,7 @@ def test_a_file_is_found_on_each_kind_of_page(
     content_type, server.files["/simple/toy-jax/"] = pages(packed)[kind]
     server.faults_of["/simple/toy-jax/"] = [("type", content_type)]
     checksum = hashlib.sha256(packed).hexdigest()
-    found = package_index.find_url(PACKAGE, ARCHIVE, checksum, index, Manners())
+    found = package_index.find_url(PACKAGE, ARCHIVE, checksum, index, DownloadSettings())
     assert found == f"{server.url}/files/{ARCHIVE}"
 
 
@@ -308,7 +308,7 @@ def test_a_damaged_page_is_no_page_of_an_index(
     server.files["/simple/toy-jax/"] = page
     server.faults_of["/simple/toy-jax/"] = [("type", "application/vnd.pypi.simple.v1+json")]
     with pytest.raises(StpError, match="/simple/toy-jax/"):
-        package_index.find_url(PACKAGE, ARCHIVE, "0" * 64, index, Manners())
+        package_index.find_url(PACKAGE, ARCHIVE, "0" * 64, index, DownloadSettings())
 
 
 @pytest.mark.usefixtures("index")
@@ -334,7 +334,7 @@ def test_other_archives_and_members_are_not_kept(broken: str, tmp_path: Path, se
     server.files |= {"/simple/toy-jax/": pages(packed)["HTML"][1], f"/files/{ARCHIVE}": sent}
     server.faults_of["/simple/toy-jax/"] = [("type", "text/html")]
     with pytest.raises(StpError):
-        fetch(folder, packaged(member, packed), manners=Manners(attempts=1, backoff_s=0))
+        fetch(folder, packaged(member, packed), settings=DownloadSettings(attempts=1, backoff_s=0))
     assert list(folder.iterdir()) == []
 
 

@@ -79,7 +79,7 @@ def _look(plan: Plan, paths: dict[Product, str], own: dict[Product, str]) -> Non
             assert isinstance(archive, Raw)
             product = Product("raw", made.cell.tested_on, made.cell.model)
             paths[product] = own[product] = f"{archive.lock} {archive.identity}"
-    for data in plan.prepared:  # those of the cells and others
+    for data in plan.prepared_data:  # those of the cells and others
         product = Product("prepare", data.dataset)
         paths[product] = data.folder
         own[product] = digest([data.code.fingerprint, data.recipe])

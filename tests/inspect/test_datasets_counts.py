@@ -1,4 +1,4 @@
-"""Counts of clips: from lists, from the store, and beside the paper's Table 1."""
+"""Counts of clips: from lists, from the store, and beside published numbers."""
 
 import importlib
 

@@ -53,7 +53,7 @@ def scale(tmp_path, monkeypatch) -> Path:
 def prepare(scale: Path) -> Plan:
     plan = Plan.load(scale)
     runner.fetch(plan, plan.raw("hall"))
-    for artefact in plan.prepared:
+    for artefact in plan.prepared_data:
         runner.make(plan, artefact)
     return plan
 

@@ -35,7 +35,7 @@ def chaosbench() -> Plan:
 
 @pytest.fixture(scope="module")
 def protocol(predbench: Plan) -> Facts:
-    return table.read(predbench, "training_protocol")
+    return table.make(predbench, "training_protocol")
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_every_table_of_facts_has_its_source_and_file():
 
 def test_an_unknown_table_is_named(predbench: Plan):
     with pytest.raises(StpError, match="training_protcol") as error:
-        table.read(predbench, "training_protcol")
+        table.make(predbench, "training_protcol")
     assert "training_protocol" in error.value.remedy
 
 
@@ -150,7 +150,7 @@ def test_a_difference_is_marked_in_every_format(predbench: Plan, tmp_path: Path,
 def test_a_damaged_file_is_named(predbench: Plan, edited, old: str, new: str, told: str):
     file = edited("predbench/training_protocol.csv", old, new)
     with pytest.raises(StpError, match=told) as error:
-        table.read(predbench, "training_protocol")
+        table.make(predbench, "training_protocol")
     assert str(file) in str(error.value)
 
 
@@ -170,7 +170,7 @@ def test_networks_are_those_that_the_paper_prints(chaosbench: Plan, tmp_path: Pa
 
 def test_a_network_that_is_not_as_printed_is_marked(chaosbench: Plan, edited):
     edited("chaosbench/networks.csv", "S6,FNO,Activation,GeLU", "S6,FNO,Activation,ReLU")
-    compared = table.read(chaosbench, "s2s_networks")
+    compared = table.make(chaosbench, "s2s_networks")
     (row,) = (row for row in compared.rows if row.differences)
     assert row.values["ours"] == "GELU" and row.differences == {"ours": "ReLU"}
 
@@ -206,7 +206,7 @@ def test_variables_of_land_and_ocean(chaosbench: Plan, tmp_path: Path):
 def test_printed_names_are_those_of_the_reader(chaosbench: Plan, edited):
     edited("chaosbench/variables.csv", "S1,asn,", "S1,asnow,")
     with pytest.raises(StpError, match="asn, asnow"):
-        table.read(chaosbench, "s2s_land_variables")
+        table.make(chaosbench, "s2s_land_variables")
 
 
 # ---- datasets
@@ -223,9 +223,9 @@ def test_the_fifteen_datasets_have_the_printed_sizes(make_plan, tmp_path: Path):
 
 
 def test_every_other_number_of_clips_has_its_reason(make_plan):
-    compared = table.read(make_plan(), "dataset_statistics")
+    compared = table.make(make_plan(), "dataset_statistics")
     differing = [row for row in compared.rows if row.differences]
-    assert not any(row.unexplained for row in differing)
+    assert not any(row.unexplained_columns for row in differing)
     datasets = {row.values["dataset"] for row in differing}
     assert datasets == {"KTH", "RoboNet", "BridgeData", "nuScenes"}
     assert all(row.values["counted by"] for row in compared.rows)
@@ -267,7 +267,7 @@ def test_a_size_that_is_not_as_printed_is_marked(make_plan, tmp_path: Path, edit
 def test_an_unknown_dataset_or_column_is_named(make_plan, edited, old: str, new: str):
     file = edited("predbench/datasets.csv", old, new)
     with pytest.raises(StpError, match=r"TaxiNY|height") as error:
-        table.read(make_plan(), "dataset_statistics")
+        table.make(make_plan(), "dataset_statistics")
     assert str(file) in str(error.value)
 
 

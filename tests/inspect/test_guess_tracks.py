@@ -44,7 +44,7 @@ def drafted(folder: Path, *names: str, **given):
 
 def same(tracks: Tracks, table: pd.DataFrame) -> bool:
     """Are these the detections of a table, whatever their clock and order?"""
-    tracks = tracks.ordered()
+    tracks = tracks.sorted_by_frame()
     table = table.sort_values(["frame", "id"])
     moments = (tracks.frame - tracks.frame.min()) * tracks.dt / tracks.step
     seconds = (table.frame - table.frame.min()).to_numpy() / 25

@@ -36,12 +36,12 @@ def test_the_climatology_has_no_acc_of_its_own() -> None:
 def test_what_was_not_observed_is_filled_with_the_mean_of_the_rest() -> None:
     weights = np.array([1.0, 3.0])
     fields = np.array([[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [7.0, 8.0]]])
-    assert Area(weights, fields).filled(fields) is fields
+    assert Area(weights, fields).fill_unobserved(fields) is fields
     observed = fields.copy()
     observed[1, 0, 0] = np.nan
     expected = fields.copy()
     expected[1, 0, 0] = (6 + 3 * 7 + 3 * 8) / 7
-    np.testing.assert_allclose(Area(weights, observed).filled(fields), expected)
+    np.testing.assert_allclose(Area(weights, observed).fill_unobserved(fields), expected)
 
 
 @pytest.mark.parametrize("precision", [np.float32, np.float64])

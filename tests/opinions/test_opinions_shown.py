@@ -17,10 +17,10 @@ from stp.inspect.descriptions import Leakage
 from stp.inspect.facts import table as fact_table
 from stp.inspect.opinions import (
     NO_GROUPS,
+    describe_raters,
     lines,
     of_raters,
     pairs_of,
-    raters,
     read_printed_numbers,
     tables,
 )
@@ -89,11 +89,11 @@ def test_rejected_raters_and_halves_stand_beside_the_printed_ones(
     printed: dict[tuple[str, str], str],
 ):
     counted = {"raters": 40, "rejected": ["a", "b"], "split_half": 0.9571}
-    assert raters(of_raters(counted, printed)) == (
+    assert describe_raters(of_raters(counted, printed)) == (
         "40 raters, of whom 2 are rejected (printed: 7 of 50); the opinions of random halves of "
         "the others correlate with 0.957 (median; printed: 0.94)"
     )
-    assert "printed" not in raters(of_raters(counted, {}))
+    assert "printed" not in describe_raters(of_raters(counted, {}))
     assert of_raters(counted | {"raters": 0}, printed) == []
 
 
@@ -137,7 +137,7 @@ def test_the_table_has_the_numbers_that_stp_show_prints(
         mean, deviation = (float(actual[name, metric][0]) for metric in ("MOS", "MOS sd"))
         assert f"{mean:.2f} ± {deviation:.2f}" in shown
         assert f"| {name} | MOS | {digits(mean)} ({actual[name, 'MOS'][1]}) |" in page
-    assert raters(of_raters(counted, read_printed_numbers(plan, "pvqa"))) in shown
+    assert describe_raters(of_raters(counted, read_printed_numbers(plan, "pvqa"))) in shown
     assert "(printed: 7 of 50)" in page
 
 

@@ -168,7 +168,7 @@ def test_the_released_splits_run_through_synthetic_features(raw_mirror: Path, tm
     assert actual == {key: said[key] for key in actual} and said in declared["official"]["files"]
     names = sorted(f"{of}_{n:03d}" for of, many in COUNTS.items() for n in range(1, many + 1))
     files = SimpleNamespace(names=[said["path"]], find=lambda name: raw_mirror / name)
-    splits = preparing.Source(files, "pvqa").published(names)
+    splits = preparing.Source(files, "pvqa").read_splits(names)
     assert splits.shape == (100, 300) and set(splits.sum(axis=1)) == {60}
     assert (splits.sum(axis=0).min(), splits.sum(axis=0).max()) == (8, 32)
 

@@ -366,12 +366,12 @@ def test_the_measure_of_the_paper_is_judged_with_whichever_network_there_is(
         assert own[of_resnet[0].name.replace("resnet50", "squeezenet")].verdict == "does not hold"
         assert judged.verdicts[OURS] == "does not hold"
     (every, _) = (part for part in found(path, 1).parts[OURS] if part.name.endswith("resnet50"))
-    assert every.wanted == every.yes == len(RIVALS) + 1
+    assert every.needed == every.yes == len(RIVALS) + 1
 
 
 def test_the_paper_is_judged_with_each_of_its_networks(base: Path):
     parts = found(base, 1).parts[PUBLISHED]
-    assert {(part.name.partition(", ")[2], part.wanted, part.yes) for part in parts} == {
+    assert {(part.name.partition(", ")[2], part.needed, part.yes) for part in parts} == {
         (network, 20, 20) for network in ("vgg19", "inception", "resnet50")
     }
 

@@ -81,10 +81,10 @@ def test_lead_times_between_are_interpolated_and_channels_may_be_left_out(
     assert np.array_equal(found.sel(lead=[1, 3]), own)
     np.testing.assert_allclose(found.sel(lead=2), own.mean("lead"), rtol=1e-6)
     # What it is not shown cannot matter.
-    clips = Prepared(data).named(["s*"]).clips("test")
+    clips = Prepared(data).select_channels(["s*"]).clips("test")
     assert np.array_equal(clips.read([0])[:, :, 0], Prepared(data).clips("test").read([0])[:, :, 1])
     with pytest.raises(StpError, match=r"channel .*'x'"):
-        Prepared(data).named(["x"])
+        Prepared(data).select_channels(["x"])
 
 
 def test_each_member_is_forecast_by_a_training_of_its_own(tmp_path, make_data, make_job):

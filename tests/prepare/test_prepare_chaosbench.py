@@ -56,7 +56,7 @@ def world(lat: np.ndarray, value: float) -> np.ndarray:
 
 def days(change: Callable[[str, dict[str, Field]], dict[str, Field] | None]) -> Iterator[Any]:
     """Groups of all days, as they are or changed; None leaves a day out."""
-    options = generator.WorldOptions(**{**WORLD, "levels": (500, 850)})
+    options = generator.GeneratorOptions(**{**WORLD, "levels": (500, 850)})
     for year in range(2019, 2024):
         for number in range(9):
             day = np.datetime64(f"{year}-01-01") + number
@@ -314,7 +314,7 @@ def test_land_and_ocean_stand_beside_levels_and_are_nan_where_they_are_not(
     assert one["channel_units"].to_numpy().tolist()[4:6] == ["m**3 m**-3", "K"]
     assert np.isnan(one["level"][4:]).all()
     frames = one["frames"].to_numpy()
-    land = generator.WorldOptions(**WORLD).atmosphere.land
+    land = generator.GeneratorOptions(**WORLD).atmosphere.land
     assert 0 < land.sum() < land.size
     assert np.isfinite(frames[:, :4]).all()
     for channel, there in ((4, land), (5, land), (6, land), (7, ~land)):
@@ -548,11 +548,11 @@ def blocks_of(options: ChaosbenchOptions, split: str) -> Blocks:
 def test_blocks_are_longer_than_the_last_lead_time_of_each_column() -> None:
     """Of the columns of the suite; lead time 44 and weeks 5-6 have too few for an interval."""
     daily = blocks_of(ChaosbenchOptions(), "test")
-    counts = {lead: int(daily.merged(lead).max()) + 1 for lead in (1, 7, 14, 28, 42, 44)}
+    counts = {lead: int(daily.groups_for_lead(lead).max()) + 1 for lead in (1, 7, 14, 28, 42, 44)}
     assert counts == {1: 160, 7: 40, 14: 21, 28: 11, 42: 7, 44: 7}
     # A start lasts until the next one: two weeks are longer than a week.
     common = blocks_of(ChaosbenchOptions(), "common_starts")
-    assert [int(common.merged(lead).max()) + 1 for lead in (7, 14, 28)] == [21, 11, 10]
+    assert [int(common.groups_for_lead(lead).max()) + 1 for lead in (7, 14, 28)] == [21, 11, 10]
     every16 = ChaosbenchOptions(stride={"train": 1, "val": 16, "test": 16})
     assert (blocks_of(every16, "test").length == 16).all()
     # The winter of one year and that of the next are far apart.

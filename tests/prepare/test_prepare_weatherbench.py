@@ -22,7 +22,7 @@ from stp.datasets.weatherbench.reader import (
     count,
     cut_windows,
     run,
-    seasons_of,
+    runs_of,
 )
 from stp.plan.checked_config import CONFIG_FOLDER
 from stp.prepare.climatology import Means, write_climatology
@@ -238,16 +238,16 @@ def test_published_counts_follow_from_the_calendar():
     """PredBench, table 1: 53,944 / 2,922 / 5,828."""
     options = WeatherbenchOptions()
     assert len(options.channels) == 69 and options.channels[11] == "z_500"
-    clips = cut_windows(seasons_of(options), options, 3)
+    clips = cut_windows(runs_of(options), options, 3)
     counts = pd.Series([clip.split for clip in clips]).value_counts().to_dict()
     assert counts == {
         **{"train": 53944, "val": 2922, "test": 5828},
         **{"extrapolation": 2876 * 2, "robustness": 2902 * 2},
     }
-    frames = sum(season.frames for season in seasons_of(options))
+    frames = sum(run.frames for run in runs_of(options))
     assert max(c.start + (c.length - 1) * c.stride for c in clips) < frames == 62823
     # Hours of every window, from the store's rows: no window leaves its year.
-    hours = np.concatenate([s.first + s.step * np.arange(s.frames) for s in seasons_of(options)])
+    hours = np.concatenate([s.first + s.step * np.arange(s.frames) for s in runs_of(options)])
     first = hours[[c.start for c in clips]].astype("datetime64[h]")
     last = hours[[c.start + (c.length - 1) * c.stride for c in clips]].astype("datetime64[h]")
     assert (first.astype("datetime64[Y]") == last.astype("datetime64[Y]")).all()

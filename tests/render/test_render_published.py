@@ -86,7 +86,7 @@ def test_every_hyperparameter_of_chaosbench_is_found_once(chaosbench):
         for row in csv_rows(ROOT / "config" / "suites" / "chaosbench" / "networks.csv")
     )
     keys = ("table", "model", "hyperparameter", "published")
-    compared = facts.read(chaosbench, "s2s_networks").rows
+    compared = facts.make(chaosbench, "s2s_networks").rows
     found = Counter(tuple(row.values[key] for key in keys) for row in compared)
     assert printed.total() == 37 and not printed - found
 

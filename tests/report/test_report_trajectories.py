@@ -93,16 +93,16 @@ def test_the_scenarios_are_those_in_which_models_differ_most(compared):
     np.testing.assert_allclose(compared.difference, apart)
     episodes = compared.scenarios.episode
     number = len(np.unique(episodes))
-    first = compared.chosen(number)
+    first = compared.choose_scenarios(number)
     assert sorted(episodes[first]) == sorted(np.unique(episodes))  # one of each
     assert first[0] == int(np.argmax(apart))
     for one in first:
         assert apart[one] == max(np.array(apart)[episodes == episodes[one]])
-    assert sorted(compared.chosen(1000)) == list(range(len(compared.scenarios)))
+    assert sorted(compared.choose_scenarios(1000)) == list(range(len(compared.scenarios)))
 
 
 def test_a_scene_has_what_was_predicted_and_says_what_lines_are(compared):
-    number = compared.chosen(1)[0]
+    number = compared.choose_scenarios(1)[0]
     scene = compared.scene(number)
     assert [one.label for one in scene.predicted] == LABELS
     assert [len(one.samples) for one in scene.predicted] == [1, SAMPLES]
@@ -124,7 +124,7 @@ def test_the_report_opens_on_a_map_with_the_truth_and_the_best_model(browser, co
     browser.run("location.hash = '#overview'")
     browser.wait_for("document.querySelector('.paths svg.trajectories')")
     text = browser.run("return document.querySelector('.paths figcaption').textContent")
-    assert f"Hall, strict: scenario {compared.chosen(1)[0]}" in text and best in text
+    assert f"Hall, strict: scenario {compared.choose_scenarios(1)[0]}" in text and best in text
     shown = browser.run(
         "return [...document.querySelectorAll('.paths g[data-model]')]"
         ".filter((one) => one.style.display !== 'none').map((one) => one.dataset.model)"

@@ -32,7 +32,7 @@ def blocks(start: list[int], length: list[int], step: int = 1) -> Blocks:
     ],
 )
 def test_blocks_of_eight_days(lead: int, groups: list[int]) -> None:
-    assert blocks([8 * n for n in range(7)], [8] * 7).merged(lead).tolist() == groups
+    assert blocks([8 * n for n in range(7)], [8] * 7).groups_for_lead(lead).tolist() == groups
 
 
 def test_blocks_of_several_lengths_gaps_and_any_order() -> None:
@@ -40,16 +40,16 @@ def test_blocks_of_several_lengths_gaps_and_any_order() -> None:
     start = [31, 0, 59, 396, 365, 424]
     length = [28, 31, 31, 28, 31, 31]
     found = blocks(start, length)
-    assert found.merged(20).tolist() == [0, 1, 2, 3, 4, 5]
+    assert found.groups_for_lead(20).tolist() == [0, 1, 2, 3, 4, 5]
     # January and February are 59 days; March is too short, so the next January joins it.
-    assert found.merged(40).tolist() == [0, 0, 1, 2, 1, 2]
-    assert blocks(start, length, step=2).merged(20).tolist() == [0, 0, 1, 2, 1, 2]
+    assert found.groups_for_lead(40).tolist() == [0, 0, 1, 2, 1, 2]
+    assert blocks(start, length, step=2).groups_for_lead(20).tolist() == [0, 0, 1, 2, 1, 2]
 
 
 def test_this_years_320_starts() -> None:
     """ChaosBench: blocks longer than the lead time in 320 starts, one a day."""
     daily = blocks(list(range(320)), [1] * 320)
-    counts = {lead: daily.merged(lead).max() + 1 for lead in (1, 7, 14, 28, 44)}
+    counts = {lead: daily.groups_for_lead(lead).max() + 1 for lead in (1, 7, 14, 28, 44)}
     assert counts == {1: 160, 7: 40, 14: 21, 28: 11, 44: 7}
 
 

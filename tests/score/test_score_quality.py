@@ -13,7 +13,7 @@ from conventions import defined
 from small_store import SmallStore, convention_facts, table_column, write_receipt
 from toy_scored import CELL, Scored, write_scored
 
-from stp.collect.trust_card import card
+from stp.collect.trust_card import cards_by_dataset
 from stp.core.errors import StpError
 from stp.core.file_identity import identify
 from stp.core.job import Job
@@ -197,7 +197,7 @@ def test_its_trust_card_follows_what_it_has_learnt_and_says_where_it_has_no_valu
             cell = store.add(model, "toy", {}, scored=False, **key)
             shutil.move(root / "out", cell["scores"])
             write_receipt(Path(cell["scores"]), "score")
-    found = card(load_manifest(store.write()), convention)["toy"]
+    found = cards_by_dataset(load_manifest(store.write()), convention)["toy"]
     darker, far = found.curves
     assert (darker.distortion, darker.correlation, darker.n) == ("darker", 1, CLIPS)
     assert None not in darker.values and list(darker.values) == sorted(darker.values, reverse=True)

@@ -482,7 +482,7 @@ def test_land_is_scored_where_it_is(make: Callable[..., Job], data: Path) -> Non
     job = make("daily_climatology")
     run(job)
     means = xr.open_zarr(data / "climatology.zarr", consolidated=False)["without_validation"]
-    land = chaosbench.WorldOptions(**WORLD).atmosphere.land
+    land = chaosbench.GeneratorOptions(**WORLD).atmosphere.land
     weights = land * np.cos(np.deg2rad(np.linspace(90, -90, 5)))[:, None]
     clips = Prepared(data).clips("test")
     found = []

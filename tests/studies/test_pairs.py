@@ -32,7 +32,7 @@ from stp.collect.people_agreement import read_agreements, with_people
 from stp.core.errors import StpError
 from stp.plan.checked_config import CONFIG_FOLDER
 from stp.studies import selection
-from stp.studies.answer_key import NONE, PairKey, PairQuestion, Scenario, ScoredModel, load_key
+from stp.studies.answer_key import NONE, ModelGroup, PairKey, PairQuestion, ScoredModel, load_key
 from stp.studies.answers import SIMULATED, Answer, Answers, read_answers
 from stp.studies.options import Pairs, load_item
 from stp.studies.page import read_page
@@ -334,7 +334,7 @@ def test_the_bases_of_a_step_have_an_interval_together() -> None:
         }
         point = f"base{base:g} +50"
         gap = {"kind": "gap", "metric": "FVD", "base": base, "step": 50.0}
-        scenarios.append(Scenario(name=point, models=names, **gap))
+        scenarios.append(ModelGroup(name=point, models=names, **gap))
         questions += [
             PairQuestion(
                 id=f"{name}/{v}",

@@ -37,7 +37,7 @@ def needs(plan: Plan) -> garbage.Needed:
 
 
 def folders(found: garbage.Garbage) -> set[str]:
-    return {item.folder for item in found.rubbish}
+    return {item.folder for item in found.deletable}
 
 
 def test_what_no_plan_needs_is_found_and_what_a_plan_needs_stays(plan, other):
@@ -50,7 +50,7 @@ def test_what_no_plan_needs_is_found_and_what_a_plan_needs_stays(plan, other):
     assert len(superseded) == 12
     found = garbage.find(plan.store, needs(plan))
     assert folders(found) == superseded
-    garbage.delete(plan.store, found.rubbish, lambda item: None)
+    garbage.delete(plan.store, found.deletable, lambda item: None)
     assert set(artefacts(plan.store)) == set(plan.artefacts)
     assert not list(plan.store.rglob("*.garbage"))
 
@@ -89,7 +89,7 @@ def test_claims_count_until_they_are_older_than_said(plan, other, tmp_path, monk
     path = claim(other, tmp_path / "theirs" / "results")
     path.write_text(json.dumps({**json.loads(path.read_text()), "time": now - 3 * DAY}))
     for forget_after, counts in ((None, True), (4, True), (3, True), (2, False)):
-        garbage.collect([TINY], False, days=7, forget_after=forget_after, yes=False)
+        garbage.run_gc([TINY], False, days=7, forget_after=forget_after, yes=False)
         said = capsys.readouterr().out
         assert ("needed by" in said, old in said) == (counts, not counts), forget_after
 
@@ -118,18 +118,18 @@ def test_what_is_claimed_or_held_since_it_was_listed_stays(plan, other, tmp_path
     for artefact in (old := pick(plan, "prepare"), pick(plan, "train", "convlstm")):
         finish(plan, artefact, days_old=10)
     found = garbage.find(plan.store, {})
-    assert len(found.rubbish) == 2
+    assert len(found.deletable) == 2
     claim(plan, tmp_path / "results")
-    garbage.delete(plan.store, found.rubbish, lambda item: None)
-    assert all(store.is_complete(plan.store / item.folder) for item in found.rubbish)
+    garbage.delete(plan.store, found.deletable, lambda item: None)
+    assert all(store.is_complete(plan.store / item.folder) for item in found.deletable)
     for path in (plan.store / "state" / "plans").iterdir():
         path.unlink()
     running = plan.store / "state" / pick(other, "train", "simvpv2").folder
     hold(running)  # no plan has it: it may need any of them
-    garbage.delete(plan.store, found.rubbish, lambda item: None)
-    assert all(store.is_complete(plan.store / item.folder) for item in found.rubbish)
+    garbage.delete(plan.store, found.deletable, lambda item: None)
+    assert all(store.is_complete(plan.store / item.folder) for item in found.deletable)
     (running / "lease.json").unlink()
-    garbage.delete(plan.store, found.rubbish, lambda item: None)
+    garbage.delete(plan.store, found.deletable, lambda item: None)
     assert not (plan.store / old.folder).exists()
 
 
@@ -149,7 +149,7 @@ def test_what_is_held_just_before_it_loses_its_name_gets_it_back(plan, monkeypat
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "rename", late)
-        garbage.delete(plan.store, found.rubbish, lambda item: None)
+        garbage.delete(plan.store, found.deletable, lambda item: None)
     assert (state / "training.pt").read_text() == "weights"
     assert not list(plan.store.rglob("*.garbage"))
 
@@ -161,7 +161,7 @@ def test_predictions_that_are_scored_since_they_were_listed_stay(plan):
     found = garbage.find_predictions(plan.store, needs(plan))
     looking = plan.store / "state" / scores.folder.replace(scores.fingerprint, "0" * 16)
     hold(looking)
-    garbage.delete(plan.store, found.rubbish, lambda item: None)
+    garbage.delete(plan.store, found.deletable, lambda item: None)
     assert store.is_complete(folder)
 
 
@@ -177,7 +177,7 @@ def test_two_that_delete_at_once_do_not_hinder_each_other(plan, monkeypatch):
         return rename(path, target)
 
     monkeypatch.setattr(Path, "rename", taken)
-    garbage.delete(plan.store, found.rubbish, lambda item: None)
+    garbage.delete(plan.store, found.deletable, lambda item: None)
     assert not folder.exists()
 
 
@@ -229,9 +229,9 @@ def test_predictions_go_once_their_cell_is_scored_and_receipts_stay(plan):
     (looking / "lease.json").unlink()
     found = garbage.find_predictions(plan.store, wanted)
     assert folders(found) == {predictions.folder}
-    assert found.rubbish[0].bytes == len(predictions.label)
+    assert found.deletable[0].bytes == len(predictions.label)
 
-    garbage.delete(plan.store, found.rubbish, lambda item: None)
+    garbage.delete(plan.store, found.deletable, lambda item: None)
     assert sorted(path.name for path in folder.iterdir()) == [
         ".sealed.json", "artefact.json", "dropped.json",
     ]  # fmt: skip
@@ -293,4 +293,4 @@ def test_scale_files_that_name_several_stores_are_refused(tmp_path, monkeypatch)
 def test_a_store_that_is_not_there_is_not_searched(plan, monkeypatch):
     monkeypatch.setenv("STP_STORE_DIR", str(plan.store / "elsewhere"))
     with pytest.raises(StpError, match="elsewhere"):
-        garbage.collect([TINY], False, days=7, forget_after=None, yes=False)
+        garbage.run_gc([TINY], False, days=7, forget_after=None, yes=False)

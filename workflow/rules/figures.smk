@@ -40,7 +40,7 @@ for figure in RUN.figures.rules:
         params:
             digest=RUN.figures.digests_of(figure),
             note=note_of(f"{figure.figure}.png"),
-            words=RUN.figures.words_of(figure),
+            words=RUN.figures.arguments_of(figure),
         shell:
             "stp draw {params.words:q} --log {log:q}"
             " && python -m stp.run.input_digest note {params.digest:q} {params.note:q}"

@@ -21,7 +21,7 @@ rule prepare:
 rule data:
     # all prepared data of the scale, and a table of what they hold
     input:
-        ancient(RUN.prepared),
+        ancient(RUN.prepared_receipts),
         RUN.outdated_marker(f"{RESULTS}/data/all", RUN.digest_of_data),
     output:
         f"{RESULTS}/data/all",

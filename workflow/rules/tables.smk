@@ -23,7 +23,7 @@ for table in RUN.tables.values():
         params:
             digest=table.lazy_digest,
             note=note_of(table.path),
-            words=table.words,
+            words=table.arguments,
             configfile=table.configfile_options,
             files=list(table.files.values()),
             afterwards=table.afterwards,

@@ -23,7 +23,7 @@ from stp.core.options import build, require
 from stp.datasets.chaosbench.chaotic_waves import FORCING, days_from, truth
 from stp.datasets.chaosbench.generator import (
     Field,
-    WorldOptions,
+    GeneratorOptions,
     coordinates,
     level_field,
     write_stream,
@@ -35,7 +35,7 @@ ABSENT = {"q": (10, 50, 100), "w": (10, 50, 100, 200, 300, 700, 850, 925, 1000)}
 
 
 @dataclass(frozen=True)
-class CentreOptions(WorldOptions):
+class CentreOptions(GeneratorOptions):
     """Options of the generator of a centre's archive.
 
     Attributes:

@@ -47,7 +47,7 @@ _STORE_CHUNK = 8
 
 
 @dataclass(frozen=True)
-class WorldOptions:
+class GeneratorOptions:
     """Options of all generators of ChaosBench: those of the grid and of the simulated weather.
 
     Attributes:
@@ -96,7 +96,7 @@ class WorldOptions:
 
 
 @dataclass(frozen=True)
-class DaysOptions(WorldOptions):
+class DaysOptions(GeneratorOptions):
     """Options of the generator of daily fields of ERA5, ERA5-Land and ORAS5.
 
     Attributes:
@@ -293,7 +293,7 @@ def level_field(outer: tuple[str, ...], values: np.ndarray, chunk: int | None = 
     return Field((*outer, "level", "latitude", "longitude"), values, {}, chunk)
 
 
-def coordinates(options: WorldOptions, day: np.datetime64) -> dict[str, Field]:
+def coordinates(options: GeneratorOptions, day: np.datetime64) -> dict[str, Field]:
     """Make the coordinates of a Zarr group: time, level, latitude and longitude.
 
     Args:

@@ -25,7 +25,7 @@ from stp.datasets.chaosbench.chaotic_waves import FORCING, Atmosphere, days_from
 from stp.datasets.chaosbench.generator import (
     VARIABLES,
     Field,
-    WorldOptions,
+    GeneratorOptions,
     coordinates,
     to_stored_units,
     write_stream,
@@ -40,7 +40,7 @@ _ABSENT = (10,)
 
 
 @dataclass(frozen=True)
-class LearnedOptions(WorldOptions):
+class LearnedOptions(GeneratorOptions):
     """Options of the generator of a trained model's archive.
 
     Attributes:

@@ -152,7 +152,7 @@ class WeatherbenchOptions:
         return range(first, last + 1)
 
 
-class Season(NamedTuple):
+class Run(NamedTuple):
     """Consecutive hours of one year, or of a member of an ensemble.
 
     Attributes:
@@ -175,9 +175,9 @@ class Season(NamedTuple):
         return -(-self.hours // self.step)
 
 
-def seasons_of(options: WeatherbenchOptions) -> list[Season]:
-    """List the seasons (the consecutive hours of one year) of all splits: train, val, test."""
-    seasons = []
+def runs_of(options: WeatherbenchOptions) -> list[Run]:
+    """List the runs (the consecutive hours of one year) of all splits: train, val, test."""
+    runs = []
     for split in SPLITS:
         for year in options.years_of(split):
             start, stop = (
@@ -186,11 +186,11 @@ def seasons_of(options: WeatherbenchOptions) -> list[Season]:
             if options.days_per_year is not None:
                 stop = min(stop, start + 24 * options.days_per_year)
             start += FIRST_HOUR.get(year, 0)
-            seasons.append(Season(str(year), split, start, stop - start, STRIDE[split]))
-    return seasons
+            runs.append(Run(str(year), split, start, stop - start, STRIDE[split]))
+    return runs
 
 
-def cut_windows(seasons: Iterable[Season], options: WeatherbenchOptions, span: int) -> list[Clip]:
+def cut_windows(runs: Iterable[Run], options: WeatherbenchOptions, span: int) -> list[Clip]:
     """Cut years into windows, for the layout "yearly".
 
     The frames of the years are stored one after the other.
@@ -199,33 +199,33 @@ def cut_windows(seasons: Iterable[Season], options: WeatherbenchOptions, span: i
     that end in the last 6 hours are left out, which gives the published numbers of windows.
 
     Args:
-        seasons: the consecutive hours of each year, in the order in which they are stored.
+        runs: the consecutive hours of each year, in the order in which they are stored.
         options: subsets and lengths of clusters.
         span: number of frames in a window.
     """
     clips = []
     base = 0
-    for season in seasons:
-        begins = int(np.datetime64(season.name, "h").astype(np.int64))
-        spans = {season.split: span}
-        if season.split == "test":
+    for one_run in runs:
+        begins = int(np.datetime64(one_run.name, "h").astype(np.int64))
+        spans = {one_run.split: span}
+        if one_run.split == "test":
             spans |= options.subsets
         for split, frames in spans.items():
-            for start in range(0, season.hours - frames * INTERVAL, season.step):
-                hour = season.first + start
+            for start in range(0, one_run.hours - frames * INTERVAL, one_run.step):
+                hour = one_run.first + start
                 block = (hour - begins) // (24 * options.cluster_days)
                 clips.append(
                     Clip(
                         split,
                         stamp(hour),
-                        base + start // season.step,
-                        INTERVAL // season.step,
+                        base + start // one_run.step,
+                        INTERVAL // one_run.step,
                         frames,
-                        f"{season.name}/block-{block:02d}",
+                        f"{one_run.name}/block-{block:02d}",
                         hour % 24 // INTERVAL,
                     )
                 )
-        base += season.frames
+        base += one_run.frames
     return clips
 
 
@@ -249,7 +249,7 @@ def run(job: Job) -> Extras:
     require(ok, "shape", recipe["shape"], f"{channels} channels, as in variables")
     span = recipe["context"] + recipe["horizon"]
     plan = _yearly if options.layout == "yearly" else _ensemble
-    seasons, pieces, axes, hours, clips, phases = plan(raw, recipe, options, span)
+    runs, pieces, axes, hours, clips, phases = plan(raw, recipe, options, span)
 
     climatology: dict[str, Any] = {}
 
@@ -275,7 +275,7 @@ def run(job: Job) -> Extras:
         unit="pieces",
         then=average,
     )
-    train = {season.name for season in seasons if season.split == "train"}
+    train = {one_run.name for one_run in runs if one_run.split == "train"}
     at = [i for i, piece in enumerate(pieces) if piece.name.split(" ")[0] in train]
     statistics = written.statistics.of(at)
     latitudes = "flipped to ascend" if axes.flipped else "as stored"
@@ -311,10 +311,10 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     options = build(WeatherbenchOptions, recipe["options"], "prepare options")
     if options.layout != "yearly":
         return Planned(unknown=dict.fromkeys(SPLITS, f"the times are in {options.file}"))
-    return Planned(cut_windows(seasons_of(options), options, recipe["context"] + recipe["horizon"]))
+    return Planned(cut_windows(runs_of(options), options, recipe["context"] + recipe["horizon"]))
 
 
-PreparationPlan = tuple[list[Season], list[Piece], Axes, np.ndarray, list[Clip], int]
+PreparationPlan = tuple[list[Run], list[Piece], Axes, np.ndarray, list[Clip], int]
 
 
 def _yearly(
@@ -322,10 +322,10 @@ def _yearly(
 ) -> PreparationPlan:
     """Plan the preparation of yearly files; all files are checked before any is read."""
     shape = tuple(recipe["shape"])
-    seasons = seasons_of(options)
+    runs = runs_of(options)
     files = {
-        (name, season.name): file_of(options, name, season.name)
-        for season in seasons
+        (name, one_run.name): file_of(options, name, one_run.name)
+        for one_run in runs
         for name in options.levels
     }
     missing = sorted(file for file in files.values() if file not in raw.names)
@@ -336,35 +336,35 @@ def _yearly(
             remedy="fetch all files of the release, or shorten `variables` or `years`",
         )
     grid: Axes | None = None
-    starts: dict[str, dict[str, int]] = {season.name: {} for season in seasons}
-    for season in seasons:
-        begins = int(np.datetime64(season.name, "h").astype(np.int64))
-        hours = np.arange(season.first, season.first + season.hours)
+    starts: dict[str, dict[str, int]] = {one_run.name: {} for one_run in runs}
+    for one_run in runs:
+        begins = int(np.datetime64(one_run.name, "h").astype(np.int64))
+        hours = np.arange(one_run.first, one_run.first + one_run.hours)
         for name in options.levels:
-            field_of_year = _field(options, name, files[name, season.name])
+            field_of_year = _field(options, name, files[name, one_run.name])
             path = raw.find(field_of_year.file)
             _, axes = open_checked(path, field_of_year)
             grid = grid or axes
             require_global_grid(path, axes, *shape[1:])
-            earlier = season.first - begins
-            starts[season.name][name] = find_hours(path, axes.hours, hours, earlier)
+            earlier = one_run.first - begins
+            starts[one_run.name][name] = find_hours(path, axes.hours, hours, earlier)
     assert grid is not None
     frame_bytes = 4 * int(np.prod(shape))
     most = max(1, PIECE_BYTES // frame_bytes)
     pieces = []
-    for season in seasons:
-        for first in range(0, season.frames, most):
-            n = min(most, season.frames - first)
-            at = [(first + i) * season.step for i in range(n)]
+    for one_run in runs:
+        for first in range(0, one_run.frames, most):
+            n = min(most, one_run.frames - first)
+            at = [(first + i) * one_run.step for i in range(n)]
             task = [
-                (_field(options, name, files[name, season.name]), [start + k for k in at])
-                for name, start in starts[season.name].items()
+                (_field(options, name, files[name, one_run.name]), [start + k for k in at])
+                for name, start in starts[one_run.name].items()
             ]
-            name = f"{season.name} from {stamp(season.first + at[0])}"
+            name = f"{one_run.name} from {stamp(one_run.first + at[0])}"
             pieces.append(Piece(name, n, task, n * frame_bytes))
-    stamps = [season.first + season.step * np.arange(season.frames) for season in seasons]
-    clips = cut_windows(seasons, options, span)
-    return seasons, pieces, grid, np.concatenate(stamps), clips, 24 // INTERVAL
+    stamps = [one_run.first + one_run.step * np.arange(one_run.frames) for one_run in runs]
+    clips = cut_windows(runs, options, span)
+    return runs, pieces, grid, np.concatenate(stamps), clips, 24 // INTERVAL
 
 
 def _ensemble(
@@ -386,21 +386,21 @@ def _ensemble(
             remedy="shorten context or horizon, or use a longer file",
         )
     step, times = int(steps[0]), len(axes.hours)
-    seasons: list[Season] = []
+    runs: list[Run] = []
     clips, pieces = [], []
     for split in SPLITS:
         for member in options.members[split]:
             number = values.sizes["number"]
             require(member < number, f"members.{split}", member, f"below {number}, as in the file")
             name = f"member-{member:02d}"
-            base = times * len(seasons)
-            seasons.append(Season(name, split, int(axes.hours[0]), times * step, step))
+            base = times * len(runs)
+            runs.append(Run(name, split, int(axes.hours[0]), times * step, step))
             pieces.append(Piece(name, times, (fields, member), 4 * times * int(np.prod(shape))))
             for start in range(times - span + 1):
                 hour = int(axes.hours[start])
                 label = f"{name}/{stamp(hour)}"
                 clips.append(Clip(split, label, base + start, 1, span, name, hour % 24 // step))
-    return seasons, pieces, axes, np.tile(axes.hours, len(seasons)), clips, 24 // step
+    return runs, pieces, axes, np.tile(axes.hours, len(runs)), clips, 24 // step
 
 
 def decode_years(raw: RawFiles, task: list[tuple[RawField, list[int]]]) -> np.ndarray:

@@ -74,7 +74,7 @@ def facts(plan: Plan, source: FactSource) -> Facts:
     options = check(DatasetOptions, source.options, source.file)
     file, protocol = plan.config.suite.folder / source.file, protocol_of(plan.config.suite)
     names = {dataset.published_name: name for name, dataset in protocol.datasets.items()}
-    prepared = {artefact.dataset for artefact in plan.prepared}
+    prepared = {artefact.dataset for artefact in plan.prepared_data}
     columns = [column for size in options.sizes.values() for column in size.printed]
     rows: list[Fact] = []
     unofficial = {}

@@ -39,7 +39,7 @@ class Fact:
     scaled: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def unexplained(self) -> list[str]:
+    def unexplained_columns(self) -> list[str]:
         """List columns in which the printed value differs from ours, and no reason is declared."""
         return [column for column in self.differences if not self.why.get(column)]
 

@@ -31,7 +31,7 @@ def facts(plan: Plan, source: FactSource) -> Facts:
         StpError: the run prepares no dataset of opinions, or its data are missing or damaged.
     """
     config = plan.config
-    prepared = (artefact.dataset for artefact in plan.prepared)
+    prepared = (artefact.dataset for artefact in plan.prepared_data)
     names = [name for name in prepared if plan.recipes.samples(name).has_opinions]
     if not names:
         raise StpError(
@@ -62,7 +62,7 @@ def _collect_numbers(plan: Plan, name: str) -> tuple[list[Number], list[str]]:
     pairs = opinions.pairs_of(videos)
     raters = opinions.of_raters(counted, printed)
     remarks = [
-        opinions.raters(raters) if raters else "single ratings are not known",
+        opinions.describe_raters(raters) if raters else "single ratings are not known",
         identical_text(counted["identical"]),
         "" if pairs else opinions.NO_GROUPS,
     ]

@@ -53,7 +53,7 @@ def modules(plan: Plan, table: str) -> list[str]:
     ]
 
 
-def read(plan: Plan, table: str) -> Facts:
+def make(plan: Plan, table: str) -> Facts:
     """Make a table that compares what a paper prints about its benchmark with ours.
 
     Printed facts are read from a file of the suite. Our facts, such as sizes of datasets, are
@@ -100,7 +100,7 @@ def write(plan: Plan, out: Path) -> Facts:
         StpError: the suite does not have the table, one of its inputs is missing or damaged, or a
             file cannot be written.
     """
-    compared = read(plan, out.stem)
+    compared = make(plan, out.stem)
     lines = [[fact.values[column] for column in compared.columns] for fact in compared.rows]
     page = as_grid(compared, plan, out.stem)
     write_all({out: csv_text([compared.columns, *lines]), **render_grid(page, out.parent)})
@@ -111,7 +111,7 @@ def as_grid(compared: Facts, plan: Plan, name: str) -> Grid:
     """Lay out a table of facts for pages, with title, notes and legend.
 
     Args:
-        compared: the table, from `read`.
+        compared: the table, from `make`.
         plan: plan of the suite, which has the titles.
         name: name of the table.
     """
@@ -147,7 +147,7 @@ def differences(tables: Mapping[str, Facts], suite: Suite) -> list[list[str]]:
     """List all values that differ from those printed in the paper.
 
     Args:
-        tables: tables of facts, from `read`, by name.
+        tables: tables of facts, from `make`, by name.
         suite: suite of the tables.
 
     Returns:
@@ -174,14 +174,14 @@ def make_facts_grid(
     many of them differ from the paper, with and without a declared reason.
 
     Args:
-        tables: tables of facts, from `read`, by name.
+        tables: tables of facts, from `make`, by name.
         suite: suite of the tables.
         rows: the differences, from `differences`.
     """
     summary: list[list[str | Item]] = []
     for name, compared in tables.items():
         differing = [fact for fact in compared.rows if fact.differences]
-        unexplained = sum(bool(fact.unexplained) for fact in differing)
+        unexplained = sum(bool(fact.unexplained_columns) for fact in differing)
         counts = [f"{number:,}" for number in (len(compared.rows), len(differing), unexplained)]
         summary.append([name, suite.tables[name].printed, *counts])
     columns = ["table", "printed in", "rows", "not as printed", "unexplained"]

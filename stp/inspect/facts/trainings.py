@@ -22,7 +22,7 @@ ANNEALED = "annealed_rate"
 """Name of the pair of learning rates at the first and the last step."""
 
 
-class Setting(Strict):
+class Hyperparameter(Strict):
     """Where to find a hyperparameter, such as the learning rate: our value and the printed one.
 
     Printed values are in a CSV file of the suite, with a row for each training run, or with a row
@@ -68,7 +68,7 @@ class TrainingOptions(Strict):
             paper; empty if there is none.
     """
 
-    settings: dict[str, Setting]
+    settings: dict[str, Hyperparameter]
     header: tuple[str, ...]
     long: tuple[str, str] | None = None
     also: tuple[str, ...] = ()
@@ -259,7 +259,7 @@ def _read_printed_settings(
         yield row, published, released
 
 
-def _printed_text(setting: Setting, row: Mapping[str, str]) -> str:
+def _printed_text(setting: Hyperparameter, row: Mapping[str, str]) -> str:
     if not setting.terms:
         return _format_value(row[setting.published], setting.words)
     names = row[setting.published].split("+")[1:]
@@ -290,7 +290,7 @@ def own_settings(recipe: Json, names: list[str], options: TrainingOptions) -> di
     }
 
 
-def _of_recipe(recipe: Json, setting: Setting) -> str:
+def _of_recipe(recipe: Json, setting: Hyperparameter) -> str:
     if setting.ours == ANNEALED:
         return _schedule_text(recipe["train"])
     value: Any = recipe

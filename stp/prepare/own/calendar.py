@@ -39,7 +39,7 @@ class Clock:
     calendar: str
 
     @classmethod
-    def joined(cls, clocks: Sequence["Clock"]) -> "Clock":
+    def concatenate(cls, clocks: Sequence["Clock"]) -> "Clock":
         """Concatenate the times of the frames of several files.
 
         Raises:

@@ -155,7 +155,7 @@ def raw_contents(
         groups = [[each] for each in fields]
     clocks, recordings, files = [], [], []
     for group in groups:
-        clock = Clock.joined([each.clock for each in group])
+        clock = Clock.concatenate([each.clock for each in group])
         paths = [raw_path(raw, each.name) for each in group]
         where = ", ".join(map(str, paths[:2]))
         cuts = clock.gaps(where, options.gaps)

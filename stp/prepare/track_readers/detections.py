@@ -57,14 +57,14 @@ class Columns:
     lost: str | int | None = None
 
     @property
-    def named(self) -> list[str | int]:
+    def declared_columns(self) -> list[str | int]:
         """The declared columns, by name or index, without those that are None."""
         return [name for name in vars(self).values() if name is not None]
 
     @property
     def are_numbers(self) -> bool:
         """Whether all columns are declared by index, for files without a header."""
-        return all(isinstance(name, int) for name in self.named)
+        return all(isinstance(name, int) for name in self.declared_columns)
 
 
 @dataclass(frozen=True)
@@ -280,7 +280,7 @@ def _one_file(
 
     Without a column of people, all rows belong to the person ``name``.
     """
-    named, by_number = columns.named, columns.are_numbers
+    named, by_number = columns.declared_columns, columns.are_numbers
     form = None if path.suffix.lower() == ".parquet" else text.layout(path)
     words = [] if columns.person is None else [columns.person]
     numbers = [

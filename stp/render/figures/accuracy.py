@@ -103,7 +103,7 @@ def _panel(
             if column in course.published:
                 crowd.draw_published(axes, x, course.published[column], style_of[label], label)
                 printed = True
-    counts = {x: len(course.scenes()[0].final) for at in by_label.values() for x, course in at}
+    counts = {x: len(course.scenes()[0].errors) for at in by_label.values() for x, course in at}
     values = sorted(counts)
     axes.set_xticks(values, [f"{value:.3g}\n{counts[value]}" for value in values])
     crowd.span(axes, values)
@@ -118,5 +118,5 @@ def _value(course: Course, varied: str) -> float:
         fewest = course.setting.get("people")
         return fewest if fewest else prepared.read(Path(cell.data)).about["fewest"]
     scenes = course.scenes()[0]
-    steps = crowd.observation_length(cell) if varied == "observe" else scenes.final.shape[1]
+    steps = crowd.observation_length(cell) if varied == "observe" else scenes.errors.shape[1]
     return steps * scenes.dt

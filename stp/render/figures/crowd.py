@@ -42,11 +42,11 @@ MARKED = "hollow: as printed in the paper, from its own data"
 
 
 @dataclass(frozen=True)
-class Scenes:
+class ScenarioErrors:
     """Errors of one predictor in the S scenarios of one test, at each of T lead times.
 
     Attributes:
-        final: distance between predicted and true position at each lead time, averaged over the
+        errors: distance between predicted and true position at each lead time, averaged over the
             people of a scenario, in metres, (S, T). It is the final displacement error (FDE) of
             forecasts that end at this lead time.
         episode: number of the episode of each scenario, (S,). Scenarios that overlap in time belong
@@ -55,7 +55,7 @@ class Scenes:
         dt: time from one lead time to the next, in seconds.
     """
 
-    final: np.ndarray
+    errors: np.ndarray
     episode: np.ndarray
     people: np.ndarray
     dt: float
@@ -63,7 +63,7 @@ class Scenes:
     @property
     def average(self) -> np.ndarray:
         """Average displacement errors (ADE) up to each lead time, in metres, (S, T)."""
-        return np.asarray(self.final.cumsum(axis=1) / np.arange(1, self.final.shape[1] + 1))
+        return np.asarray(self.errors.cumsum(axis=1) / np.arange(1, self.errors.shape[1] + 1))
 
     def of(self, column: Column) -> np.ndarray:
         """Errors of forecasts that are cut off after each of T lead times, in metres, (S, T).
@@ -71,7 +71,7 @@ class Scenes:
         Args:
             column: ``ADE``, the mean error up to the cut, or ``FDE``, the error at the cut.
         """
-        return self.average if column == "ADE" else self.final
+        return self.average if column == "ADE" else self.errors
 
     @property
     def episodes(self) -> int:
@@ -111,7 +111,7 @@ class Course:
     setting: dict[str, int]
     published: dict[str, PrintedValue]
 
-    def scenes(self) -> list[Scenes]:
+    def scenes(self) -> list[ScenarioErrors]:
         """Errors by scenario, for each seed."""
         return [read_scenes(cell) for cell in self.cells]
 
@@ -142,7 +142,7 @@ def have_enough_episodes(courses: Iterable[Course]) -> bool:
     )
 
 
-def read_scenes(cell: Cell) -> Scenes:
+def read_scenes(cell: Cell) -> ScenarioErrors:
     """Read the errors of one predictor in one test (a cell), by scenario.
 
     Args:
@@ -155,7 +155,7 @@ def read_scenes(cell: Cell) -> Scenes:
 
 
 @cache
-def _read(path: Path) -> Scenes:
+def _read(path: Path) -> ScenarioErrors:
     columns = ["scenario", "episode", "person", "lead", "lead_seconds", "error"]
     rows = read_table(path, columns, expected="the errors of people").to_pandas()
     errors = rows.groupby(["scenario", "lead"])["error"].mean().unstack()
@@ -163,7 +163,7 @@ def _read(path: Path) -> Scenes:
         episode=("episode", "first"), people=("person", "nunique")
     )
     first = rows.iloc[0]
-    return Scenes(
+    return ScenarioErrors(
         errors.to_numpy(),
         of_scenario["episode"].to_numpy(),
         of_scenario["people"].to_numpy(),
@@ -230,7 +230,7 @@ def courses(scores: Scores, case: str | None = None) -> list[Course]:
     return by_evaluation[case]
 
 
-def at_home(courses: Sequence[Course]) -> tuple[list[Course], list[str]]:
+def calibrated_on_test(courses: Sequence[Course]) -> tuple[list[Course], list[str]]:
     """Leave out predictors that were calibrated on another dataset than the tested one.
 
     A model that was never calibrated on the tested dataset keeps all its predictors.
@@ -264,7 +264,7 @@ def _label(scores: Scores, cell: Cell) -> str:
     return f"{name}, {cell.calibrated}{ours}"
 
 
-def base(courses: Iterable[Course]) -> list[Course]:
+def longest_horizon(courses: Iterable[Course]) -> list[Course]:
     """Select one course (results in a test and setting) for each predictor and test.
 
     A test may have several settings: different horizons, and different values of ``people``, the
@@ -291,7 +291,7 @@ def drawable(courses: Iterable[Course]) -> list[Course]:
     Args:
         courses: results of predictors in tests and settings.
     """
-    return [course for course in base(courses) if course.cells[0].predictions]
+    return [course for course in longest_horizon(courses) if course.cells[0].predictions]
 
 
 def _reach(course: Course) -> tuple[int, int]:
@@ -354,7 +354,7 @@ def draw_published(axes: Axes, x: float, value: PrintedValue, style: Style, labe
     )
 
 
-def scene_counts_text(scenes: Iterable[Scenes]) -> str:
+def scene_counts_text(scenes: Iterable[ScenarioErrors]) -> str:
     """State the numbers of scenarios and episodes in words: ``20 to 31 scenarios of 4 episodes``.
 
     An episode is a group of scenarios that overlap in time.
@@ -363,7 +363,7 @@ def scene_counts_text(scenes: Iterable[Scenes]) -> str:
         scenes: errors by scenario, of all predictors and seeds of a figure.
     """
     all_scenes = list(scenes)
-    scenarios = [len(scene.final) for scene in all_scenes]
+    scenarios = [len(scene.errors) for scene in all_scenes]
     episodes = [scene.episodes for scene in all_scenes]
     return f"{_range(scenarios, 'scenario')} of {_range(episodes, 'episode')}"
 

@@ -59,7 +59,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     Raises:
         StpError: no test has the name ``case``, or predictions or data are damaged.
     """
-    courses, left_out = crowd.at_home(crowd.drawable(crowd.courses(scores, case)))
+    courses, left_out = crowd.calibrated_on_test(crowd.drawable(crowd.courses(scores, case)))
     surroundings, scenarios = observed_scenarios(courses[0].cells[0])
     density_of = {
         course.label: density
@@ -70,7 +70,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         return in_words(NONE), []
     densities_drawn = dict(list(density_of.items())[:MOST])
     row = _median(densities_drawn, scenarios)
-    scenario = scenarios.chosen(np.array([row]))
+    scenario = scenarios.select(np.array([row]))
     people, steps = int(scenario.present.sum()), scenario.future.shape[2]
     leads = list(dict.fromkeys(-(-steps * part // 3) for part in (1, 2, 3)))
     x, y = _cells(scenario)

@@ -41,7 +41,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     Raises:
         StpError: no test has the name ``case``, or predictions or data are damaged.
     """
-    courses, left_out = crowd.at_home(crowd.drawable(crowd.courses(scores, case)))
+    courses, left_out = crowd.calibrated_on_test(crowd.drawable(crowd.courses(scores, case)))
     style_of = crowd.course_styles(courses)
     dataset, scenarios = observed_scenarios(courses[0].cells[0])
     paths_of = {

@@ -36,7 +36,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     Raises:
         StpError: no test has the name ``case``.
     """
-    courses, left_out = crowd.at_home(crowd.base(crowd.courses(scores, case)))
+    courses, left_out = crowd.calibrated_on_test(crowd.longest_horizon(crowd.courses(scores, case)))
     style_of = crowd.course_styles(courses)
     figure, panels_of_columns = panels(len(COLUMNS), 2.2, extra=0.3)
     figure.suptitle(courses[0].evaluation)

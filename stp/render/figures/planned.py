@@ -89,7 +89,7 @@ def _has(plan: Plan, kind: str, cell: CellKey) -> bool:
     if kind in ("leads", "lead_means"):
         return setting_of(cell.setting)["horizon"] > 1
     if kind == "spectra":
-        return SPECTRA in plan.recipes.scored(cell.tested_on, perceptual=False)
+        return SPECTRA in plan.recipes.job_conventions(cell.tested_on, perceptual=False)
     return True
 
 

@@ -118,7 +118,7 @@ class Compared:
         of_people = np.where(followed, np.mean(distances, axis=0).mean(axis=-1), 0)
         return np.asarray(of_people.sum(axis=1) / followed.sum(axis=1))
 
-    def chosen(self, many: int) -> list[int]:
+    def choose_scenarios(self, many: int) -> list[int]:
         """Choose ``many`` scenarios: those with the largest difference between models first.
 
         One scenario is chosen from each episode; if these are not enough, the scenarios with the
@@ -358,7 +358,9 @@ def draw_differing(manifest: Manifest, outs: Sequence[Path]) -> None:
         if out.suffix in drawing.MOVIES:
             first = compared_tests[0]
             labels = select_models(first)
-            drawing.write(first.scene(_select_models(first, labels).chosen(1)[0], labels), out)
+            drawing.write(
+                first.scene(_select_models(first, labels).choose_scenarios(1)[0], labels), out
+            )
 
 
 def _select_models(compared: Compared, labels: Sequence[str]) -> Compared:
@@ -381,7 +383,9 @@ def _figure(compared_tests: Sequence[Compared]) -> Figure:
     panels_of = []
     for compared in compared_tests:
         selected = _select_models(compared, select_models(compared))
-        panels_of += [(compared, selected, number) for number in selected.chosen(panels_per_test)]
+        panels_of += [
+            (compared, selected, number) for number in selected.choose_scenarios(panels_per_test)
+        ]
     origin = origin_note(cells)
     notes: list[str] = [RULE, f"{origin[:1].upper()}{origin[1:]}."]
     if any("(" in label for label in labels):

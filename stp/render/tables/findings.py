@@ -126,7 +126,7 @@ class Part(NamedTuple):
         name: the part in words.
         verdict: ``holds``, ``does not hold``, ``not enough data`` or ``not comparable``.
         yes, no: numbers of comparisons that agree, and that disagree, with the finding.
-        wanted: number of comparisons that have to agree.
+        needed: number of comparisons that have to agree.
         comparisons: number of all comparisons of the part.
     """
 
@@ -134,7 +134,7 @@ class Part(NamedTuple):
     verdict: str
     yes: int
     no: int
-    wanted: int
+    needed: int
     comparisons: int
 
 
@@ -255,7 +255,7 @@ def verdict_text(finding: Finding, side: str) -> str:
     return verdict
 
 
-def evidence(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
+def evidence_table(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
     """Make a table of the evidence on a finding: all comparisons with all their columns.
 
     Returns:
@@ -265,7 +265,7 @@ def evidence(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
     return list(COLUMNS), [astuple(row) for row in finding.evidence]
 
 
-def parts(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
+def parts_table(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
     """Make a table of the parts of a finding's criterion, with their verdicts.
 
     The criterion is the condition under which the finding holds. A part holds if enough comparisons
@@ -280,8 +280,8 @@ def parts(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
     return columns, [(side, *part) for side, of_side in finding.parts.items() for part in of_side]
 
 
-def for_people(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
-    """Make a short table of the comparisons behind a finding, to show below the table of `parts`.
+def comparison_table(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
+    """Make a short table of the comparisons behind a finding, to show below `parts_table`.
 
     It lacks the columns that are about the finding and the parts of its criterion, since these are
     equal for many rows.
@@ -480,7 +480,7 @@ def _section(finding: Finding) -> Section:
         row: list[str | Item] = [name]
         for part in sides:
             row += [part.verdict, _counts(part)] if part else [NOTHING, "–"]
-        rows.append([*row, str(next(part.wanted for part in sides if part))])
+        rows.append([*row, str(next(part.needed for part in sides if part))])
     notes = []
     for side, words in SIDES.items():
         notes += [f"{words.capitalize()}, {line}." for line in notable_comparisons(finding, side)]

@@ -85,5 +85,5 @@ def _one(finding: Finding) -> Iterator[str]:
 def _test_and_result(part: Part) -> tuple[str, str]:
     """Two texts on a part: what it tests, without the column; and the other cells of its row."""
     test = part.name.rpartition(", ")[0] or part.name
-    counts = f"{part.yes} | {part.no} | {part.wanted} | {part.comparisons}"
+    counts = f"{part.yes} | {part.no} | {part.needed} | {part.comparisons}"
     return test, f"{part.verdict} | {counts}"

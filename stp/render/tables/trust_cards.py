@@ -51,7 +51,7 @@ class Card(NamedTuple):
         It is the mean distance between halves of the real clips, plus two standard deviations.
         None for metrics that are means over clips, not distances between sets.
         """
-        least = self.of.smallest
+        least = self.of.between_halves
         return None if least is None else least.mean + 2 * least.deviation
 
     @property

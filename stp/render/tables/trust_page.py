@@ -26,7 +26,7 @@ def page(
         plan: manifest of the study of distortions from which the card was made.
         convention: exact definition of the metric, such as ``ssim.range2``.
         of_datasets: trust card of the metric for each dataset, by name of the dataset, from
-            `stp.collect.trust_card.card`.
+            `stp.collect.trust_card.cards_by_dataset`.
         people: agreement of metrics with people, from `stp.collect.people_agreement`. Rows of other
             metrics are ignored. Without rows of this metric, the page says that its agreement is
             unknown.
@@ -136,10 +136,10 @@ def _bias(title: str, of_dataset: OfDataset) -> Section:
         for at_size in of_dataset.bias
     ]
     notes = ["real clips against other real clips: all of the distance is bias"]
-    if of_dataset.smallest is not None:
-        least = of_dataset.smallest.mean + 2 * of_dataset.smallest.deviation
+    if of_dataset.between_halves is not None:
+        least = of_dataset.between_halves.mean + 2 * of_dataset.between_halves.deviation
         notes.append(
-            f"differences below {least:.4g} cannot be seen with {of_dataset.smallest.n} clips"
+            f"differences below {least:.4g} cannot be seen with {of_dataset.between_halves.n} clips"
         )
     return Section(
         title=f"{title}: bias by the number of clips",

@@ -46,7 +46,7 @@ def lines(plan: Plan, dimension: str, cores: int | None = None) -> Iterator[str]
     cores = cores or len(os.sched_getaffinity(0))
     cells = [made.cell for made in plan.cells if made.cell.dimension == dimension]
     models = dict.fromkeys(cell.model for cell in cells)
-    tested = dict.fromkeys(cell.tested for cell in cells)
+    tested = dict.fromkeys(cell.test_label for cell in cells)
     jobs_of_table = jobs(plan, dimension)
     waiting = [entry for entry in jobs_of_table if not entry.done]
     stages = Counter(entry.rule.partition("_")[0] for entry in waiting)

@@ -66,7 +66,7 @@ class Facts:
         self._counted: dict[str, dict[str, Any]] = {}
         self._sizes: dict[tuple[str, str], Fact] = {}
 
-    def counted(self, data: Artefact) -> dict[str, Any]:
+    def preparation_counts(self, data: Artefact) -> dict[str, Any]:
         """Read what the preparation of a dataset counted: clips by split, frames, and more.
 
         Args:
@@ -99,7 +99,7 @@ class Facts:
             options, counts = data.recipe["options"], dataset.counts
             chosen = {**(options.get("clips") or {}), "train": options.get("clips_per_epoch")}
             clips, assumed = {}, []
-            counted = self.counted(data).get("clips") or {}
+            counted = self.preparation_counts(data).get("clips") or {}
             for split in SPLITS:
                 number = counted.get(split)
                 number = chosen.get(split) if number is None else number
@@ -183,7 +183,7 @@ class Facts:
             data: the dataset's prepared data, which need not exist yet.
         """
         dataset, options = self.plan.config.datasets[data.recipe["dataset"]], data.recipe["options"]
-        frames = self.counted(data).get("frames", dataset.counts.frames)
+        frames = self.preparation_counts(data).get("frames", dataset.counts.frames)
         if frames is not None:
             return frames * stored_frame_mb(dataset)
         clips = self.clips(data).value

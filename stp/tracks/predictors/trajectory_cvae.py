@@ -102,7 +102,7 @@ class Cvae(nn.Module):
         pooled = near.amax(dim=1) if near.shape[1] else torch.zeros_like(state[0])
         return torch.cat([state[0], pooled, rows["wanted"]], dim=-1)
 
-    def ways(self, features: Tensor, steps: int) -> tuple[Tensor, Tensor]:
+    def velocity_gaussians(self, features: Tensor, steps: int) -> tuple[Tensor, Tensor]:
         """Predict a Gaussian of a person's velocity for each of Z modes and each future step.
 
         Means are relative to the filtered velocity, which the caller has to add. It is the weighted
@@ -139,7 +139,7 @@ class Cvae(nn.Module):
             relative to the last observed position.
         """
         features = self.features(rows)
-        velocity, covariance = self.ways(features, steps)
+        velocity, covariance = self.velocity_gaussians(features, steps)
         velocity = velocity + rows["wanted"][:, None, None]
         means = velocity.cumsum(dim=2) * self.dt
         return (
@@ -417,7 +417,9 @@ def draw(
     rows = tensors(scenarios, parameters.parameters.radius)
     network, present = parameters.network, scenarios.present
     features = network.features(rows)
-    velocity, covariance = (part.double().numpy() for part in network.ways(features, steps))
+    velocity, covariance = (
+        part.double().numpy() for part in network.velocity_gaussians(features, steps)
+    )
     velocity = velocity + rows["wanted"].double().numpy()[:, None, None]
     share = network.prior(features).double().softmax(dim=-1).numpy()
     chance = noise.uniform(scenarios, (samples,), seed, noise.LATENT)[present]
