@@ -37,9 +37,10 @@ class OfDataset:
             deviation over draws (`AtSize`), for several sizes of the subsets. Empty for means over
             clips, which have no bias of this kind.
         between_halves: distances from which the noise floor follows: those between random halves of
-            the real clips, which differ by chance only. It has their mean and standard deviation over
-            draws (`AtSize`). The noise floor is the mean plus two standard deviations; with half of
-            the clips, smaller distances cannot be told from chance. None for means over clips.
+            the real clips, which differ by chance only. It has their mean and standard deviation
+            over draws (`AtSize`). The noise floor is the mean plus two standard deviations; with
+            half of the clips, smaller distances cannot be told from chance. None for means over
+            clips.
         seconds: run time of the metric's network per clip, in seconds; None without a network.
     """
 
