@@ -184,7 +184,7 @@ def test_another_constant_or_operator_in_any_module_is_seen(sources: list[Path])
             if self.done or not isinstance(node.ops[0], ast.Lt | ast.Gt):
                 return self.generic_visit(node)
             self.done = True
-            return ast.Compare(node.seconds_left, [ast.GtE(), *node.ops[1:]], node.comparators)
+            return ast.Compare(node.left, [ast.GtE(), *node.ops[1:]], node.comparators)
 
     edited = 0
     for path in sources:

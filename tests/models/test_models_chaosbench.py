@@ -83,6 +83,6 @@ def test_codes_as_released_say_less_than_their_noise():
     for model in (bounded, free):
         nn.init.constant_(model.log_variance.bias, -5.0)
     frames = torch.randn(3, 2, 8, 8)
-    _, lower = bounded._drawn(frames, torch.zeros_like)
-    _, higher = free._drawn(frames, torch.zeros_like)
+    _, lower = bounded._draw_next_frame(frames, torch.zeros_like)
+    _, higher = free._draw_next_frame(frames, torch.zeros_like)
     assert (lower <= 4 * 0.5).all() and (higher > 4 * 0.5).all()

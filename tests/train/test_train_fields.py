@@ -176,7 +176,7 @@ def test_a_named_loss_takes_the_place_of_errors_and_not_of_the_divergence_of_cod
         model = create(what).train()
         compare = loss_of(model, TrainOptions.from_recipe(about), 1, "vae", Prepared(globe))
         value = compare(clips, 0).item()
-        divergences.append(model._drawn(clips[:, 0], torch.zeros_like)[1].mean().item())
+        divergences.append(model._draw_next_frame(clips[:, 0], torch.zeros_like)[1].mean().item())
         return value
 
     divergences: list[float] = []
