@@ -59,16 +59,18 @@ class Place(NamedTuple):
     The scores of a convention form one or several series: one for each variable, level and
     threshold, with a score at each lead time. A key selects one of these series.
 
-    Keys that come from a column of a table may lack parts. For example, the column RMSE names no
-    variable. On a dataset with a single variable, its key then selects the only series.
+    A key selects the series with the same variable, level and threshold, where None equals None.
+    There is one exception, for keys that come from a column of a table: the column RMSE names no
+    variable, but on a dataset with a single variable, its key has to select the only series. See
+    ``exactly``.
 
     Attributes:
         convention: exact definition of a metric, such as ``ssim.range2``.
         part: variable, threshold and lead times of the value.
         level: level of the value, such as a pressure level in hPa; None without levels.
-        exactly: whether only a series with this variable, level and threshold is selected, as suits
-            keys that were read from stored scores. If not, a key without a threshold also selects
-            the only series of a convention that has just one.
+        exactly: True: only the series with the same variable, level and threshold is selected, as
+            suits keys that were read from stored scores. False: if the convention has a single
+            series, a key without a threshold selects it, whatever its variable and level are.
     """
 
     convention: str
@@ -129,7 +131,8 @@ class Sums(NamedTuple):
         counts: number of samples of each cluster, (clusters,).
         sums: sums over samples, float64 (clusters, K, T').
         metric: metric that computes values from means of the components, (..., K, T').
-        series: index of the series that contains the value, from 0 to S - 1.
+        series: index of the series that contains the value, 0 to S - 1, on the last axis of
+            what `values_from_means` returns.
         leads: indices of the value's lead times along the last axis of ``sums``.
         longer_than: lead time, in steps, that each block exceeds, if clusters are blocks of time:
             the last lead time of the value. Blocks were merged until they were longer than this,
@@ -156,7 +159,7 @@ class Sums(NamedTuple):
 
         Returns:
             values of all S series, (..., S), over the lead times in the attribute ``leads``. The
-            value that these sums were read for is ``finished(means)[..., sums.series]``.
+            value that these sums were read for has the index ``series`` on the last axis.
         """
         every = values(self.metric, means, self.leads)
         return np.asarray((every[..., None, :] if every.ndim < means.ndim else every)[..., 0])

@@ -63,15 +63,19 @@ class Direction:
         return {True: "↑", False: "↓", None: ""}[self.higher]
 
     def loss(self, value: float) -> float:
-        """Convert a value to a loss: smaller is better.
+        """Convert a value to a loss: a smaller loss is better.
 
-        The loss is the value with its sign changed if higher values are better, the distance from
-        the best value if there is one, and otherwise the value itself.
+        The loss is the distance from the best value if there is one, the value with its sign
+        changed if higher values are better, and otherwise the value itself.
         """
         return float(self.losses(np.float64(value)))
 
     def losses(self, values: np.ndarray | np.float64) -> np.ndarray:
-        """Convert values of any shape to losses of the same shape, each as `loss` does."""
+        """Convert values of any shape to losses of the same shape: a smaller loss is better.
+
+        Losses are the distances from the best value if there is one, the values with their sign
+        changed if higher values are better, and otherwise the values themselves.
+        """
         if self.best_at is not None:
             return np.asarray(np.abs(values - self.best_at))
         return np.asarray(-values if self.higher else values)

@@ -75,9 +75,12 @@ def create(
 ) -> None:
     """Create empty tables and views with their comments.
 
-    All statements run in one transaction and few calls, since each call may wait for a thread
-    that reads receipts.
+    Args:
+        database: connection to a database without tables.
+        tables: tables to create.
+        views_to_create: views to create; a view comes after the views that it reads.
     """
+    # One transaction and few calls, since there are seven hundred statements.
     database.begin()
     statements = []
     for table in tables:

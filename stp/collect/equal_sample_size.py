@@ -134,8 +134,9 @@ def compared_dimensions(plans: Iterable[Manifest]) -> dict[str, str]:
     Dimensions without this key, such as those with clips of other lengths, are left out.
 
     Returns:
-        for each of these dimensions, the dimension with the other tests; the dimension itself if
-        its own tests are compared with each other.
+        by name of the dimension, the name of the dimension that it is compared with, such as
+        ``{"generalization": "short_term"}``. Both names are the same if the tests of a dimension
+        are compared with each other.
     """
     return {
         name: dimension.changes_from

@@ -35,10 +35,10 @@ class RowValue(NamedTuple):
         part: variable, threshold and lead times of the value.
         value: mean over seeds.
         level: level of the value, such as a pressure level in hPa; None without levels.
-        exactly: whether the value is only looked for among scores with this variable, level and
-            threshold, as suits values that were read from stored scores. If not, the variable may
-            be left out, as in the column RMSE of a table: if the convention has scores of a single
-            variable, level and threshold, a value without a threshold belongs to these (`Place`).
+        exactly: True: the value is one of the scores with exactly this variable, level and
+            threshold, such as a value that was read from the table of scores. False: parts may be
+            left out, such as the variable of a value in the column RMSE of a table. If the cell has
+            scores of only one variable, the value is then one of these (`Place`).
     """
 
     cells: tuple[Cell, ...]
@@ -50,7 +50,10 @@ class RowValue(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """Key of the value among the scores of each cell."""
+        """Key of the value: convention, variable, threshold, lead times and level.
+
+        The same key finds the value of each seed among the scores of the seed's cell.
+        """
         return Place(self.convention, self.part, self.level, self.exactly)
 
 
@@ -60,7 +63,7 @@ class LeftOut(NamedTuple):
     Attributes:
         clusters: the G clusters of clips.
         value: value over all clusters.
-        values: values over all clusters but one, for each of them, float64 (G,), finite.
+        values: for each cluster, the value over all other clusters, float64 (G,), finite.
     """
 
     clusters: Clusters
@@ -106,7 +109,7 @@ def in_common(rivals: Sequence[Sequence[tuple[RowValue, LeftOut | str]]]) -> lis
     """Compute values of models again on the samples that they share with other models.
 
     For example, model A was tested on clips 1 to 100, and model B on clips 51 to 150. Both then get
-    values on clips 51 to 100: A under the hash of B's clips, and B under the hash of A's clips.
+    values on clips 51 to 100.
 
     Args:
         rivals: groups of values that are compared with each other. Each value comes with its
@@ -114,11 +117,11 @@ def in_common(rivals: Sequence[Sequence[tuple[RowValue, LeftOut | str]]]) -> lis
             (`leave_one_out_values`).
 
     Returns:
-        a list for each group, with a dict for each value. A key of the dict is the hash of another
-        set of samples in the group (`Clusters.samples`). The dict's value is the model's value on
-        the samples that both sets have, with its leave-one-out values; or the reason why there are
-        none. Sets that share no sample have no key. The dict is empty if all models of the group
-        were tested on the same samples.
+        ``result[i][j][samples]``, for value j of group i: the value of the same model on the
+        samples that it shares with another model, with its leave-one-out values; or the reason why
+        there are none. ``samples`` is the hash of the other model's samples (`Clusters.samples`).
+        In the example, A's entry has the hash of B's clips as its key. There is no entry for a
+        model that has the same samples, or shares none.
 
     Raises:
         StpError: a file of a score artefact is damaged.

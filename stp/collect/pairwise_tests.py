@@ -50,15 +50,18 @@ class Rank(NamedTuple):
     """Rank of an entrant (such as a model), and the confidence set of ranks that it may have.
 
     Attributes:
-        rank: rank, 1 for the best value; equal values share the smallest rank; None without a value
-            or a direction.
-        rank_low, rank_high: 95 % confidence set of the rank, simultaneous for all entrants: it
-            excludes as many first places as entrants are significantly better, and as many last
-            places as entrants are significantly worse (Mogstad, Romano, Shaikh and Wilhelm 2024,
-            Review of Economic Studies 91, 476-518).
-        models: number of entrants with a rank.
-        clusters: number of clusters of the tests; the smallest if they differ.
-        reason: reason why there is no rank or no confidence set.
+        rank: rank, 1 for the best value; equal values share the smallest rank; None without a
+            value, or if neither high nor low values of the metric are better.
+        rank_low: best rank in the 95 % confidence set: 1 + the number of entrants that are
+            significantly better than this one. None without a confidence set.
+        rank_high: worst rank in the confidence set: ``models`` - the number of entrants that are
+            significantly worse than this one. None without a confidence set. The sets of all
+            entrants hold together with 95 % confidence (Mogstad, Romano, Shaikh and Wilhelm 2024,
+            Review of Economic Studies 91, 476-518). A set is extended if it lacks ``rank``.
+        models: number of entrants with a rank; None without a rank.
+        clusters: number of clusters of the tests, the smallest if they differ; None without a
+            confidence set.
+        reason: reason why there is no rank or no confidence set; None if there are both.
     """
 
     rank: int | None = None
@@ -77,12 +80,13 @@ class Pair(NamedTuple):
         other: index of the second entrant.
         difference: second minus first value, on the clips that both have; without a test, each
             value is on all of its clips. None if a value is missing.
-        low, high: 95 % interval of the difference; None if all clusters have the same difference.
+        low, high: 95 % interval of the difference; None if all clusters have the same difference,
+            or without a test. All further numbers are None without a test, too.
         p: two-sided p value of the t test.
         corrected: p value of the t test, corrected for all pairs of the contest (Holm).
         p_sign: two-sided p value of the sign test over clusters, not corrected for several pairs.
         won: share of clusters in which the second entrant is better, with ties counted half; None
-            without a direction.
+            if neither high nor low values of the metric are better.
         skewed: whether the distribution of differences over clusters is so skewed that the t test
             is unreliable.
         better: index of the entrant that is significantly better by both tests; None if neither is.

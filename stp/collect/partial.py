@@ -50,7 +50,9 @@ def build_partial(
         report: function that receives the progress.
 
     Returns:
-        numbers of scored and missing cells; if either is 0, no database is built.
+        numbers of scored and missing cells. Without scored cells, no database is built. Without
+        missing cells, none is built either, because the run then builds the complete
+        ``results.duckdb`` in the folder of results.
 
     Raises:
         StpError: a manifest cannot be read.

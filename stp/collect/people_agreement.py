@@ -36,7 +36,8 @@ def read_agreements(path: Path) -> list[AgreementRow]:
     """Read the table of agreement between metrics and people from its CSV file.
 
     A row says how often a metric and raters prefer the same one of two videos, for one group of
-    models (scenario) and one way of counting answers.
+    models and one way of counting answers. The column ``scenario`` has the name of the group, which
+    the paper on FVD calls a scenario.
 
     Args:
         path: path of the file ``agreement_with_people.csv``.
@@ -68,11 +69,12 @@ UNKNOWN = "no study with people has compared it"
 def with_people(rows: Iterable[AgreementRow], convention: str) -> tuple[float | None, str]:
     """Look up the percentage of people's answers that agree with a metric.
 
-    A study has several groups of models (scenarios), each with a percentage of its own. That of the
-    group is returned whose models were chosen for evenly spread values of this metric.
+    A study of pairs of videos compares the models of several groups, each with a percentage of its
+    own. This function returns the percentage of one group: the one whose models were chosen so that
+    their values of this metric are evenly spread.
 
     Args:
-        rows: rows of a human study, for any metrics and groups.
+        rows: rows of the table of agreement, for any metrics and groups.
         convention: convention of the metric, such as ``fvd.pooled``.
 
     Returns:

@@ -68,7 +68,16 @@ def run_query(
 def of_answer(
     kind: type[Row], columns: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> list[Row]:
-    """Convert the rows of a result to objects of a class whose fields are the columns."""
+    """Convert the rows of a query's result to objects of a class.
+
+    Args:
+        kind: class of a row; its fields are the columns.
+        columns: names of the columns.
+        rows: values of each row, in the order of the columns.
+
+    Raises:
+        TypeError: the fields of the class differ from the columns.
+    """
     return [kind(**dict(zip(columns, row, strict=True))) for row in rows]
 
 
@@ -219,7 +228,11 @@ def _check(format: str) -> None:
 
 
 def format_value(value: object) -> str:
-    """Format a value as readable text."""
+    """Format a value of a query's result as text for people.
+
+    None becomes ``NULL``. Floating-point numbers get six significant digits. Lists are written in
+    brackets, such as ``[1, 2.5]``, and other values as Python prints them.
+    """
     if value is None:
         return "NULL"
     if isinstance(value, float):

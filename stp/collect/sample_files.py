@@ -29,7 +29,8 @@ def quote_literal(text: str) -> str:
 def sample_files(plans: list[Manifest]) -> SampleFiles:
     """Find the files of per-sample scores, check their schemas, and sort them by schema.
 
-    Of several files with the same stated schema, only the first is opened.
+    A Parquet file states its Arrow schema in its footer. Only the first of several files whose
+    footers state the same schema is opened and checked.
 
     Args:
         plans: manifests, each with the cells of one dimension.

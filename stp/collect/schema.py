@@ -507,7 +507,9 @@ class _Comparison:
 @dataclass(frozen=True, kw_only=True)
 class MatchedRow(KeyRow, _Comparison):
     """Distances between sets of clips at equal numbers n of clips: one row per comparison, cell and
-    convention.
+    convention. A comparison consists of the cells of one trained model in one dimension, with the
+    cell of its test on the training dataset. All their distances are computed from the same number
+    n of clips.
     """
 
     metric: Annotated[str, "Metric, such as fvd."]

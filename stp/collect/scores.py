@@ -1,9 +1,8 @@
 """Collect the scores of all cells that a manifest lists into one Parquet file.
 
 A cell is one model on one dataset in one setting. Each row has the key of the cell, the origin of
-the data (source, release), scale and protocol, and
-the fingerprint of the score artefact. A convention of the paper's table that is unavailable gets a
-row with the value NULL and the reason.
+the data (source, release), scale and protocol, and the fingerprint of the score artefact. A
+convention of the paper's table that is unavailable gets a row with the value NULL and the reason.
 """
 
 from pathlib import Path
@@ -84,7 +83,13 @@ def collect(manifest: Path, out: Path) -> dict[str, str]:
 
 
 def read_collected(path: Path) -> pa.Table:
-    """Read the collected rows of a dimension, the cells of one table (schema ``COLLECTED``).
+    """Read the scores that were collected for one dimension.
+
+    Args:
+        path: Parquet file that `collect` wrote.
+
+    Returns:
+        table with the schema ``COLLECTED``: a row for each score of each cell.
 
     Raises:
         StpError: the file is missing or damaged.

@@ -54,5 +54,13 @@ def with_keys(table: Table, keys: Iterable[Column]) -> Table:
 
 
 def setting_rows(settings: Iterable[str]) -> list[dict[str, Value]]:
-    """Make the rows of the table of settings, sorted by the name of the setting."""
+    """Make the rows of the table of settings, sorted by the name of the setting.
+
+    Args:
+        settings: names of settings, such as ``horizon-30+interval-2``; repeated names count once.
+
+    Returns:
+        a dict for each setting: its name as ``setting``, and the values of its keys, such as
+        ``{"setting": "horizon-30+interval-2", "horizon": 30, "interval": 2}``.
+    """
     return [{"setting": name, **values_of(name)} for name in sorted(set(settings))]

@@ -125,7 +125,8 @@ def effect(counts: Sequence[int], tests: int) -> float:
     """Compute the smallest difference that the t test detects with the power `POWER`.
 
     Args:
-        counts: number of samples of each cluster, the same for both values.
+        counts: number of samples of each cluster. The two models that are compared have the same
+            samples.
         tests: number of tests that are corrected together. The significance level is that of Holm's
             first step, `LEVEL` / tests, so that the detectable difference does not depend on the
             results of other tests.

@@ -2,10 +2,9 @@
 
 Success is rated by conventions (exact definitions of metrics) that are marked with `success` in
 config/conventions: whether a video shows the event that has to happen. Within each dataset,
-Spearman's correlation over models is computed between every
-other metric and each of these conventions, with the sign chosen so that 1 means the same ranking.
-The correlation for all datasets is the mean over datasets; values of different datasets are never
-ranked together.
+Spearman's correlation over models is computed between every other metric and each of these
+conventions, with the sign chosen so that 1 means the same ranking. The correlation for all datasets
+is the mean over datasets; values of different datasets are never ranked together.
 
 There are two intervals, both percentiles over resamples. One accounts for the choice of test clips:
 clusters of clips are drawn, the same for all models. The other accounts for the choice of models:
@@ -44,9 +43,11 @@ class Interval(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """Correlation of a metric with success, over models: of one dataset, or the mean over datasets.
+    """Rank correlation of a metric with success, over models.
 
-    Success means that videos show the event that has to happen. A convention rates it.
+    It says how far the metric ranks models as their success does. Success means that videos show
+    the event that has to happen. A convention rates it. The correlation is that of one dataset, or
+    the mean over datasets.
 
     Attributes:
         dataset: test dataset; `ALL` for the mean.
@@ -57,9 +58,9 @@ class Ranking(NamedTuple):
         success: convention that rates success; for the mean, its part before the dot, since the
             conventions of datasets may differ.
         models: number of models with both values; variants, snapshots and seeds count separately.
-        correlation: rank correlation, -1 to 1; None if there is a reason.
-        over_clips: interval over resampled test clips; None if there is a reason.
-        over_models: interval over resampled models; None if there is a reason.
+        correlation: rank correlation, -1 to 1; None if it is missing (see ``why``).
+        over_clips: interval over resampled test clips; None if it is missing (see ``why``).
+        over_models: interval over resampled models; None if it is missing (see ``why``).
         why: reason for a missing correlation or interval; empty if nothing is missing.
     """
 

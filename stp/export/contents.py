@@ -110,9 +110,10 @@ class ResultRow:
     Attributes:
         dimension, title: name and title of the dimension, whose table has the value.
         tested: readable name of the test, e.g. "KITTI -> Caltech".
-        metric: column heading of the paper, after the variable if the column has one.
+        metric: column heading of the paper, such as "SSIM". If the column is about one variable,
+            its name comes first, as in "t2m RMSE".
         convention: exact definition of the metric, e.g. "ssim.range2".
-        value: mean over seeds; None if there is a ``reason``.
+        value: mean over seeds; None if it is missing (see ``reason``).
         low, high: ends of the 95 % interval, means over seeds; None if a seed has no interval.
         n: smallest number of test samples of a seed.
         seeds: number of seeds; 0 for a deterministic model.

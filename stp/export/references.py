@@ -62,7 +62,12 @@ class Reference(Strict):
 
 
 def load_all() -> dict[str, Reference]:
-    """Read the works to cite of the configuration, and of suites (benchmarks) with own files.
+    """Read all works to cite, from all files ``references.yaml``.
+
+    One file lies in ``config/``. The folder of a suite (benchmark) may have another one.
+
+    Returns:
+        works by BibTeX key.
 
     Raises:
         StpError: a file is malformed, or two files have the same key.
@@ -78,7 +83,10 @@ def load_all() -> dict[str, Reference]:
 
 
 def load(file: Path = FILE) -> dict[str, Reference]:
-    """Read the works of a file, by BibTeX key.
+    """Read the works of one file, by BibTeX key.
+
+    Args:
+        file: a file ``references.yaml``; by default, that in ``config/``.
 
     Raises:
         StpError: the file is missing or wrong.

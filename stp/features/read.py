@@ -31,7 +31,8 @@ def run(job: Job) -> dict[str, Any]:
         numbers of clips and of features, and the ``reason`` if there are no features.
 
     Raises:
-        StpError: as in `stp.score.read.run` and `stp.features.run`.
+        StpError: the recipe is wrong, the data or forecasts are missing or damaged or do not fit
+            each other, or the weights of the network are missing or changed.
     """
     recipe = dict(job.recipe)
     rollout = recipe.pop("rollout")

@@ -59,9 +59,11 @@ def run(job: Job) -> Extras:
 
     Returns:
         facts to be stored with the result: numbers of videos and of feature maps; seconds per
-        video, in total and for each step of the computation (`STEPS`); how much kinds of features
-        depend on each other (two coefficients for each pair; see `stp.opinions.dependence`); and
-        median over videos of the difference between the features of first and last frame.
+        video, in total and for each step of the computation (`STEPS`); the dependence of ``ssa``
+        and of ``mcs`` on ``rfd`` (kinds of features), as the correlation of distances between
+        videos and as the distance correlation of Székely et al. (2007); and the median over videos
+        of the dissimilarity of first and last frame, one minus the cosine similarity of their
+        features.
 
     Raises:
         StpError: a bad recipe, damaged inputs, missing or changed weights, or videos that are too
@@ -148,8 +150,9 @@ def features_of(
 
     The kinds, such as ``mse`` (mean squared difference of the feature maps of predicted and true
     frames), are the keys of `stp.opinions.network_features.PARTS`. Kinds that need the true frames
-    or a classifier are NaN without these; for a network of whole clips, which has no maps of single
-    frames, all except ``ssa`` are NaN.
+    or a classifier are NaN without these. A network of whole clips has no maps of single frames.
+    Then only ``ssa`` (simple spatial averages: means of the feature maps over locations) is
+    computed, and all other kinds are NaN.
 
     Args:
         video: predicted frames and, if known, true frames.

@@ -76,14 +76,13 @@ def write_climatology(
         out: path of the store, such as ``.../climatology.zarr``.
         frames: frames to average, (T, C, H, W).
         hours: time of each frame, hours since 1970-01-01 UTC.
-        climatologies: for each climatology to write, the names of its arrays, the years that are
-            averaged, and a description. A day without frames is NaN.
+        climatologies: climatologies to write. A day without frames is NaN.
         attrs: attributes of the group.
         report: progress callback.
         workers: number of days that are averaged at the same time.
-        windows: further climatologies to write: for each, the one of ``climatologies`` that is
-            averaged over neighbouring days, the number of days, and the names of its arrays. The
-            first day of the year follows the last.
+        windows: further climatologies to write. Each is made by averaging an element of
+            ``climatologies``, its ``Window.of``, over neighbouring days. The first day of the year
+            follows the last.
 
     Returns:
         the group, open for coordinates. Its arrays are float32 (days, C, H, W); the coordinate

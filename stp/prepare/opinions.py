@@ -259,9 +259,16 @@ class Source:
         """Read what is known of each video from the optional file Tags.csv.
 
         Returns:
-            by video: ``dataset``, its source (if not stated, the name of the video without its last
-            part: "KTH" of "KTH_012"); and ``tags`` (kind of damage), ``family``, ``generator`` and
-            ``strength``, None where they are not stated.
+            by name of the video, a dict with these keys, None where they are not stated:
+
+            - ``dataset``: dataset that the video comes from. If not stated, it is the name of the
+              video without its last part: "KTH" of "KTH_012".
+            - ``tags``: words for visible damage, separated by spaces; "natural" for a video without
+              damage.
+            - ``generator``: model that predicted the video.
+            - ``family``: "stochastic" or "deterministic", the family of this model.
+            - ``strength``: strength of the damage, a number, for videos that were damaged on
+              purpose.
         """
         rows = self.by_video("Tags.csv", []) if self.has("Tags.csv") else {}
         self.same("Tags.csv", rows, names, all_of_them=False)

@@ -57,10 +57,11 @@ message_type { name: "SequenceExample"
 
 
 class Record(NamedTuple):
-    """Location of a record in a TFRecord file.
+    """Location of a record in a TFRecord file, or in an archive that contains the file.
 
     Attributes:
-        offset: offset of the record, which begins with its length, in the file or archive, bytes.
+        offset: number of bytes of the file or archive before the record. A record begins with its
+            length, and its data come after this.
         bytes: size of the data, bytes.
     """
 

@@ -16,6 +16,9 @@ from stp.tracks.tracks import Tracks
 class Variant:
     """Counts of a raw file of tracks, by which its incompatible versions are told apart.
 
+    It is named after the option ``variant`` of datasets, which says what their file should have. It
+    has nothing to do with variants of models.
+
     Attributes:
         rows: number of detections (rows of the file).
         people: number of people.
@@ -130,7 +133,8 @@ def check(tracks: Tracks, expected: Variant, name: str, sha256: str = "") -> Non
 
     Args:
         tracks: detections of the file.
-        expected: counts that the dataset declares.
+        expected: numbers of detections and people, and of frames between annotations, that the
+            dataset declares for its file.
         name: name of the file, for the error.
         sha256: checksum of the file; empty for several files.
 

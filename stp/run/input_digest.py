@@ -107,7 +107,9 @@ def is_current(note: Path, digest: str) -> bool:
 def is_copy_current(copy: Path, digest: str) -> bool:
     """Whether a copied table is up to date, and no files of an older copy remain.
 
-    The copy is up to date if its note, which is copied with it, says so (`is_current`).
+    A table and its copy each have a note beside them: a small file with a digest of the table's
+    inputs, and with checksums of its files. The copy is up to date if the digest in its note is
+    ``digest``, and if its files have these checksums.
 
     Args:
         copy: CSV file of the copy.

@@ -120,8 +120,10 @@ def bad_attempts(
     Args:
         plan: the plan.
         states: states of all artefacts of the plan, by folder.
-        since: Unix time. If an artefact was finished before this time, all failed attempts at it
-            are left out.
+        since: Unix time, such as the start of the current run; 0 for all attempts. It is compared
+            with the time at which an artefact was finished. Attempts at artefacts that were
+            finished earlier are left out. Attempts at unfinished artefacts are always listed,
+            however old they are.
 
     Returns:
         pairs of an artefact and a failed attempt at it.
@@ -152,8 +154,8 @@ def describe(plan: Plan, states: dict[str, ArtefactState], since: float) -> dict
     Args:
         plan: the plan.
         states: states of all artefacts of the plan, by folder.
-        since: start of the current run in Unix time. If an artefact was finished before, the failed
-            attempts at it are left out. 0 to list them all.
+        since: start of the current run in Unix time. Failed attempts at artefacts that were
+            finished earlier are left out. 0 to list all failed attempts.
 
     Returns:
         ``scale``, the name of the scale; ``store``, a path; ``time``, now in Unix time;

@@ -116,7 +116,12 @@ def data_origins(plan: Plan) -> dict[str, str]:
 def write_profile_input(
     model: str, dataset: str, write: bool = True, results: Path = RESULTS
 ) -> Path:
-    """Write the input file of a measurement of a network at the paper's scale, if it has changed.
+    """Write the file that describes a network for the measurement of its speed and memory.
+
+    The file is an input of the rule by which `stp profile` measures the network. It has the
+    settings of the network at the scale ``paper``, such as shape, context and horizon, and a hash
+    of the code. It is written only if its content has changed, and Snakemake then repeats the
+    measurement.
 
     Args:
         model: name of the network.

@@ -59,8 +59,9 @@ class PairQuestion(Question):
 
     Attributes:
         clip: name of the clip.
-        scenarios: names of the groups of models (see `ModelGroup`) in which these two models are
-            compared. A pair that several groups have in common is asked about once.
+        scenarios: names of the groups of models in which these two models are compared. A group is
+            called a scenario here as in the paper on FVD (see `ModelGroup`). A pair that several
+            groups have in common is asked about once.
     """
 
     clip: str
@@ -69,6 +70,9 @@ class PairQuestion(Question):
 
 class VideoQuestion(Question):
     """A question about one video, which people rate beside a natural video.
+
+    A natural video is a recorded one, without predicted frames. It is of the same class as the
+    video to rate, but of another clip.
 
     Attributes:
         natural: file of the natural video, relative to the folder of the videos.

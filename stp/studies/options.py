@@ -49,7 +49,9 @@ class BestOf(Study):
     """A study in which raters choose the best of several predictions of a clip.
 
     Attributes:
-        cannot_tell: whether raters may answer that they cannot tell.
+        item: always ``best_of``: each question is about several predictions, of which raters
+            choose the best.
+        cannot_tell: whether raters may answer that they cannot tell which prediction is best.
         age_groups: age groups that a rater may choose from; if empty, the page does not ask.
         genders: genders that a rater may choose from; if empty, the page does not ask.
         clips: number of test clips of each dataset, by name of the dataset.
@@ -139,6 +141,11 @@ class Pairs(Study):
     in a group of `gaps`, the base model is compared with each of the others.
 
     Attributes:
+        cannot_tell: always True: a rater may answer that the two videos are indistinguishable.
+        age_groups: always empty, so that the page does not ask for the age.
+        genders: always empty, so that the page does not ask for the gender.
+        item: always ``pair``: each question is about two videos, of which raters choose the
+            better one.
         metrics: metrics that are compared with people; keys are their headings in the table.
         models: number of models in each group that `equal` and `spread` ask for.
         videos: number of videos of each model; all models have the same clips.
@@ -179,7 +186,13 @@ class Pairs(Study):
 class Ratings(Study):
     """A study of single videos, which people rate from 0 to 100 beside a natural one.
 
+    A natural video is a recorded one, without predicted frames.
+
     Attributes:
+        cannot_tell: always False: a rater has to rate each video.
+        age_groups: always empty, so that the page does not ask for the age.
+        genders: always empty, so that the page does not ask for the gender.
+        item: always ``rating``: each question is about one video, which raters rate.
         height: minimum height of videos in pixels; smaller videos are enlarged to it.
         raters: number of raters.
         sessions: number of sessions of each rater.

@@ -1,7 +1,7 @@
 """Compute how often metrics agree with people about which of two videos looks better.
 
-Shares of agreement are computed for each scenario: a group of models that were chosen by their
-values of a metric (Table 1 and Figure 5 of the paper on FVD).
+Shares of agreement are computed for each group of models that were chosen by their values of a
+metric. The paper on FVD calls such a group a scenario (Table 1 and Figure 5).
 """
 
 from collections import Counter
@@ -91,7 +91,8 @@ def agreements(
         published: values of the paper, which stand beside ours.
 
     Returns:
-        a row for each scenario (group of models), metric and way of counting answers.
+        a row for each group of models, metric and way of counting answers. The column ``scenario``
+        of the row has the name of the group, which the paper on FVD calls a scenario.
     """
     judged = _judged_pairs(key, read)
     printed: dict[tuple[str, str], float] = {}

@@ -56,11 +56,15 @@ class Population(ABC):
 
     @abstractmethod
     def video(self, model: str, clip: str) -> np.ndarray:
-        """The frames of a model's video of a clip, float32 (T, C, H, W) in 0..1; C is 1 or 3.
+        """Read the video that a model predicted for a clip.
 
         Args:
             model: name of the model.
             clip: name of the clip.
+
+        Returns:
+            all frames of the video, float32 (T, C, H, W) in 0..1; C is 1 or 3. Observed frames
+            (context), if stored, come before the predicted ones.
 
         Raises:
             StpError: the video is missing or damaged.
@@ -148,7 +152,11 @@ class StorePopulation(Population):
         return pd.Series(index["cluster"].to_numpy(), index=index["clip"])
 
     def video(self, model: str, clip: str) -> np.ndarray:
-        """The frames of a model's stored prediction for a clip, float32 (T, C, H, W) in 0..1."""
+        """Read the observed frames of a clip, if stored, and a model's prediction.
+
+        Returns:
+            observed frames followed by predicted ones, float32 (T, C, H, W) in 0..1.
+        """
         reader = self._reader(model)
         return video(reader, int(np.flatnonzero(reader.index["clip"] == clip)[0]))
 
@@ -215,7 +223,15 @@ class TablePopulation(Population):
         return pd.Series(numbers, index=[str(number) for number in numbers])
 
     def video(self, model: str, clip: str) -> np.ndarray:
-        """The frames of a model's file of a clip, float32 (T, C, H, W) in 0..1; C is 1 or 3."""
+        """Read all frames of a video in a model's folder.
+
+        Args:
+            model: name of the model.
+            clip: position of the video in the alphabetical order of the folder, from 0, as text.
+
+        Returns:
+            frames, float32 (T, C, H, W) in 0..1; C is 1 or 3.
+        """
         return read_clip(self._videos(model)[int(clip)])
 
 

@@ -1,7 +1,7 @@
 """Assign single videos to raters, make the pages, and write ``Ratings.csv``.
 
-Each page shows videos one by one, to the right of a natural video of the same class and size
-(Somraj et al. 2022, section 3.2).
+Each page shows videos one by one, to the right of a natural video (one without predicted frames) of
+the same class and size (Somraj et al. 2022, section 3.2).
 """
 
 import hashlib
@@ -60,6 +60,9 @@ def page_path(folder: Path, rater: int, session: int) -> Path:
 
 def ratings(study: Ratings, folder: Path, out: Path, study_file: Path, report: Report) -> Draft:
     """Assign videos to raters, and choose a natural video to show beside each, for a questionnaire.
+
+    A natural video has no predicted frame: it lies in ``True_Videos``, or has the tag ``natural``
+    in ``Tags.csv``. The one beside a video is of the same class and size, but of another clip.
 
     Args:
         study: configuration of the study.

@@ -204,7 +204,8 @@ def delete(
 ) -> None:
     """Delete folders from a list of garbage, except those that a run may need since the listing.
 
-    A folder is renamed first, so that no process ever sees an incomplete artefact.
+    Folders that may be needed are skipped: they stay, and no error is raised. A folder is renamed
+    before it is deleted, so that no process ever sees an incomplete artefact.
 
     Args:
         root: the store.
@@ -212,9 +213,9 @@ def delete(
             runs may begin meanwhile.
         say: callback that receives each folder before it is deleted.
         needed_then: artefacts that were needed when the garbage was listed, from
-            `needed_artefacts`. No artefact is deleted while a job makes an artefact that is neither
-            among them nor in a claim (record of what a checkout needs), since such a job may read
-            any artefact. With None, this holds for each job whose artefact is in no claim.
+            `needed_artefacts`; None for none. A job that runs now is known if its artefact is among
+            these, or in a claim (record of what a checkout needs). While any other job runs,
+            folders of kind "artefact" are skipped, since the job may read any artefact.
         oldest: Unix time; earlier claims are ignored. 0 to use all claims.
     """
     for item in items:

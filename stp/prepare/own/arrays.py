@@ -84,7 +84,10 @@ class ArrayOptions(Common):
 
     @property
     def patterns(self) -> list[str]:
-        """Names and patterns in the option `array`; empty without the option."""
+        """Names of arrays, and patterns of such names, that select arrays inside a file.
+
+        They are the option `array` as a list; empty without the option.
+        """
         if self.array is None:
             return []
         return self.array if isinstance(self.array, list) else [self.array]
@@ -117,7 +120,8 @@ class Task(NamedTuple):
         row: index of the recording along the axis N; None for arrays without this axis.
         first, stop: indices along the axis T of the first frame, and of the frame after the last.
         axes: letters of the axes in their order, such as ``NTHW``.
-        missing: the option for codes of missing values.
+        missing: code for missing values, such as -9999, or a list of codes, besides those that the
+            file declares; None or [] for no further codes.
         fill: value that replaces missing values, or one for each channel; None if missing values
             are errors.
     """
@@ -404,10 +408,11 @@ def decode(raw: RawFiles, task: Task) -> np.ndarray:
         task: which frames to read, and how.
 
     Returns:
-        frames, (T, C, H, W); missing values are replaced by the option `fill`.
+        frames, (T, C, H, W); missing values are replaced by ``task.fill``.
 
     Raises:
-        StpError: the file is damaged, or values are missing.
+        StpError: the file is damaged; values are missing and ``task.fill`` is None; or the type of
+            the array cannot hold the fill.
     """
     location, path = task.location, raw.find(task.location.file)
     at = {"N": task.row, "T": slice(task.first, task.stop)}

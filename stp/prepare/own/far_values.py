@@ -55,13 +55,17 @@ def far_value(
 ) -> tuple[float, float, float] | None:
     """Find a code for missing values that nobody declared: a single value far from all others.
 
-    Only the smallest and the largest of all values can be the code. The others are all remaining
-    values except common codes (`MARKS`) and ``fill``. They have the range r = largest - smallest;
-    d is the distance from a value v to the nearest of them. The value is far
+    Only the smallest and the largest of all values can be the code, and only if they are common
+    codes (`MARKS`) or whole numbers of at least 100 in size. These candidates are compared with the
+    ordinary values: all values except candidates, common codes and ``fill``. The range of the
+    ordinary values is the largest minus the smallest of them.
 
-    - if it is a common code, such as -9999: if d > r, or if v < 0 and no other is negative;
-    - if it is another whole number with abs(v) >= 100: if d > 10 r, abs(v) > 10 abs(o) for each
-      other o, and not all others are whole.
+    - A common code is far if its distance to the nearest ordinary value exceeds this range.
+      Example: -9999 among temperatures from 250 to 310. It is also far if it is negative and no
+      ordinary value is.
+    - Another whole number is far if its distance to the nearest ordinary value exceeds ten times
+      this range, if it is more than ten times as large in size as each of them, and if not all of
+      them are whole. Example: 5000 among values from 0.3 to 1.7.
 
     Args:
         blocks: function that yields all values in parts; called only if `low` or `high` may be a
@@ -71,7 +75,7 @@ def far_value(
         fill: value by which the user replaced missing values; None if there is none.
 
     Returns:
-        the far value, and the smallest and largest of the others; None without a far value.
+        the far value, and the smallest and the largest ordinary value; None without a far value.
     """
     # Values of 8 bits have no room for a code, so callers do not ask about them.
     ends = [end for end in (low, high) if end != fill and _may_be_mark(end)]

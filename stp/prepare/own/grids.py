@@ -48,9 +48,11 @@ class GridOptions(Common):
         fill: number that replaces missing values (NaN), or a list of one for each channel; by
             default, missing values are an error.
         gaps: handling of missing times: error, or cut (windows do not cross gaps).
-        cycle: period of the climatology: year (for monthly data), day, or day_of_year (for steps
-            that divide a day; in a window that crosses 29 February, all later frames are one day
-            off); none by default.
+        cycle: period of the climatology: year (a mean for each month, for monthly data), day (for
+            each time of day), or day_of_year (for each time of each day of the year, for steps that
+            divide a day); by default, one mean for all times. In day_of_year, days are counted from
+            the first frame of a window, in years of 365 days. If 29 February lies within the
+            window, later frames are compared with the mean of the following day.
     """
 
     variables: list[dict[str, Any]]
@@ -481,11 +483,11 @@ def decode(_: RawFiles, task: Task) -> np.ndarray:
         task: which frames to read from which files, and the options.
 
     Returns:
-        frames in the order of the task, float32 (T, C, H, W); missing values are replaced by the
-        option `fill`.
+        frames in the order of the task, float32 (T, C, H, W); missing values are replaced by
+        ``task.fill``.
 
     Raises:
-        StpError: a file is damaged, or values are missing.
+        StpError: a file is damaged, or values are missing and ``task.fill`` is None.
     """
     blocks, codes = [], marks_of(task.options.missing)
     for path, first, stop in task.stretches:

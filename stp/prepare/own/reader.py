@@ -232,10 +232,17 @@ def _attributes(data: RawContents, units: str) -> dict[str, Any]:
 
 
 def build_options(values: dict[str, Any]) -> Common:
-    """Check the options of the reader.
+    """Check the options of a dataset with user data, and make the object that holds them.
+
+    Args:
+        values: options by name, as in the file of the dataset. The option ``kind`` is the kind of
+            files, a key of `KINDS`: videos, pictures, arrays or grids.
+
+    Returns:
+        an object of the class of options for this kind.
 
     Raises:
-        StpError: the kind is unknown, or an option does not exist for this kind.
+        StpError: ``kind`` is unknown, or an option is wrong or does not exist for this kind.
     """
     kind = values.get("kind")
     if kind not in KINDS:

@@ -31,8 +31,8 @@ class Durations:
             kind: key of the kind of job: stage, and model if there is one.
             started: Unix time of the start.
             seconds: duration in seconds.
-            speed: ``work`` (amount of work, such as 10^9 multiply-adds: `stp.run.costs.work.Work`),
-                ``gpus`` and ``threads``, if the job was done in one attempt; else nothing.
+            speed: ``work`` (amount of work in the unit of the kind, see `rates`), ``gpus`` and
+                ``threads``, if the job was done in one attempt; else nothing.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         line = json.dumps({"kind": kind, "started": started, "seconds": seconds, **speed})
@@ -63,10 +63,13 @@ class Durations:
     def rates(self) -> dict[tuple[str, int, int], tuple[float, int]]:
         """Compute the work done per second, by kind of job and numbers of GPUs and CPU threads.
 
-        Only jobs longer than a minute count.
+        The unit of work is fixed for each kind: 10^9 multiply-adds for jobs with a network, 10^6
+        predicted values times conventions for scores, and MB for other jobs
+        (`stp.run.costs.estimate.Rates`). Only jobs longer than a minute count.
 
         Returns:
-            for each (kind, GPUs, threads): the median rate, and the number of jobs behind it.
+            for each (kind, GPUs, threads): the median rate, in units of work per second, and the
+            number of jobs behind it.
         """
         by_kind: dict[tuple[str, int, int], list[float]] = {}
         for row in self.rows():

@@ -57,15 +57,18 @@ class Entry(NamedTuple):
 class Line:
     """Sums over the jobs of one rule.
 
+    All jobs are counted in ``jobs`` and ``done``. The other numbers are about the jobs whose cost
+    was added (`add`): unfinished jobs, or all jobs (`lines`).
+
     Attributes:
         rule: name of the rule.
         jobs: number of jobs.
         done: number of finished jobs.
-        gpu_hours: hours times number of GPUs.
-        cpu_hours: hours times number of CPU threads.
+        gpu_hours: sum of hours times number of GPUs.
+        cpu_hours: sum of hours times number of CPU threads.
         longest_s: duration of the longest job, in seconds.
-        bytes: total size of the results in bytes.
-        files: maximum number of files of the results.
+        bytes: size of all results together, in bytes.
+        files: upper bound of the number of files of all results together.
     """
 
     rule: str
