@@ -18,13 +18,17 @@ from stp.plan.setting import setting_name, setting_of
 class Evaluation(NamedTuple):
     """A test that a scale file (which says what is evaluated) plans for its models.
 
+    The type also describes windows of the subsets ``train`` and ``val``, which models elsewhere are
+    trained on (`choose`). These are no tests of any dimension.
+
     Attributes:
-        dimension: question of the benchmark, such as ``short_term``; empty for training windows.
+        dimension: question of the benchmark, such as ``short_term``; empty for windows of ``train``
+            and ``val``.
         trained_on: dataset that models are trained on.
         train_subset: "all", or a subset of the training data.
         tested_on: dataset whose windows are predicted.
-        subset: split or subset of the windows.
-        setting: name of the horizon, and of the interval if it is not 1.
+        subset: split or subset of the windows, such as ``test``.
+        setting: horizon, and interval if it is not 1, as a name: ``horizon-30+interval-2``.
     """
 
     dimension: str
@@ -103,10 +107,10 @@ def choose(
         trained_on: name of the dataset that models are trained on; None for any.
         train_subset: "all", or a subset of the training data; None for any.
         subset: split or subset of the windows, such as ``test``; None for any that is planned.
-        horizon: number of frames to predict; None for any, or, for ``train`` and ``val``, for that
-            of the dataset.
-        interval: spacing of the frames of a window, in frames of the clip; None for any, or, for
-            ``train`` and ``val``, for 1: every frame.
+        horizon: number of frames to predict; None for any. For ``train`` and ``val``, None stands
+            for the horizon of the dataset.
+        interval: spacing of the frames of a window, in frames of the clip; None for any. For
+            ``train`` and ``val``, None stands for 1: every frame.
 
     Raises:
         StpError: no evaluation matches, or several do.

@@ -122,7 +122,12 @@ def layouts(channels: int, height: int, width: int) -> list[Layout]:
 class LayoutCheck:
     """Search for a wrong layout of predicted frames, by comparing them with observed frames.
 
-    Samples are passed to `add` while they are read; at most 50, spread evenly, are compared.
+    A wrong layout has rows, columns or three channels in reverse order, columns rolled by half the
+    width, or rows and columns exchanged (`layouts`). Lead times in reverse order, and predictions
+    that are one frame early, are found too.
+
+    Samples are passed to `add` while they are read; at most 50, spread evenly, are compared. After
+    the last sample, `mistake` returns the likely mistake.
 
     The error of a predicted frame is its mean squared difference from the last context frame (small
     for persistence) or from the true frame (small for a good forecast), whichever is smaller. Each

@@ -270,8 +270,10 @@ def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
         variant: name of a variant of the measure: a set of options.
 
     Raises:
-        StpError: the plan does not have the measure; the measure needs true futures or is not
-            trained; its weights are missing; its data or features are not finished.
+        StpError: the plan does not have the measure; the measure compares predicted with true
+            future frames, so that it cannot rate a video alone; it is no linear regression on
+            features of a network; the weights of this network are missing; or the prepared data or
+            features of the rated videos are not finished.
     """
     cell = _find_planned_cell(plan, model, variant)
     assert cell.predictions is not None

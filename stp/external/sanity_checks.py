@@ -58,7 +58,13 @@ class Problem(NamedTuple):
 
 
 def unit_mistakes(description: dict[str, Any]) -> list[UnitMistake]:
-    """List the mistakes of units that are possible for the data of exported windows.
+    """List the mistakes of units that predictions for exported windows may have.
+
+    - Values of 0..255 or -1..1 in place of 0..1, and the negative (1 - x for x): only if the data
+      have the units "1" and values in 0..1.
+    - Values normalised by the constants of training: only if ``windows.json`` has such constants.
+    - Values normalised to mean 0 and standard deviation 1, degrees Celsius for kelvin, and kelvin
+      for degrees Celsius: for all data.
 
     Args:
         description: content of ``windows.json``, which describes the exported windows: units, and
@@ -265,12 +271,10 @@ def find_misplaced(
 ) -> Problem | None:
     """Find misplaced forecasts, which seem to belong to other samples.
 
-    A forecast is misplaced if it is less than half as far from another sample as from its own, and
-    less than half as far from that sample as that sample's forecast is. Samples whose windows
-    overlap are not compared.
-
-    The distance d(i, j) of forecast i from sample j is the root mean square difference of its first
-    lead time from the last context frame or the true frame of j, whichever is smaller.
+    The distance d(i, j) of forecast i from sample j is a root mean square difference: that of the
+    first predicted frame from the last context frame of j, or from the first true frame of j,
+    whichever is smaller. Forecast i is misplaced if, for another sample j, d(i, j) < d(i, i) / 2
+    and d(i, j) < d(j, j) / 2. Samples whose windows overlap are not compared.
 
     Args:
         tables: statistics of all samples.
@@ -282,8 +286,7 @@ def find_misplaced(
         None if no forecast is misplaced.
     """
     # d is small for persistence by the context frame, and for a good model by the true frame.
-    # Forecast i is misplaced if d(i, j) < d(i, i) / 2 and d(i, j) < d(j, j) / 2 for some j. By the
-    # second condition, similar forecasts do not count as misplaced.
+    # By the condition on d(j, j), similar forecasts do not count as misplaced.
     scale = max(float(tables.latest.std(axis=0).max()), 1e-12)
     forecasts, latest, observed = (
         table.astype(np.float64) / scale

@@ -219,12 +219,15 @@ def _clips(source: Path | str | np.ndarray, role: str) -> "np.ndarray | list[Cli
 
 @dataclass(frozen=True)
 class VideoData:
-    """Description of videos with values in [0, 1], as metrics get it of prepared data.
+    """Description of videos with values in [0, 1], in place of prepared data.
+
+    Metrics expect a `stp.data.prepared.Prepared`. This class has those of its attributes that
+    metrics of videos use.
 
     Attributes:
         shape: channels, height and width of a frame.
-        folder: not used; prepared data have a folder.
-        attrs: attributes of the data, such as their units.
+        folder: not used; present because prepared data have a folder.
+        attrs: attributes of the data: their units, "1".
     """
 
     shape: tuple[int, int, int]

@@ -166,8 +166,9 @@ class Model(ForecastModel):
         hours: hours between two frames.
         leads: lead times to train, drawn in proportion to how often they are listed; empty for all,
             equally often.
-        variables: name in `VARIABLES` of each channel, needed for published weights; null for other
-            channels.
+        variables: for each channel, its name in `VARIABLES`, or null if it has none there; such a
+            channel keeps its own initial weights. Needed for ClimaX's published weights, which have
+            one context frame; otherwise leave it empty.
         predicts: output of the network: ``state``, the frame, or ``change``, its difference from
             the latest context frame.
         initial_std: standard deviation of the initial weights of linear layers and patches. The
@@ -249,9 +250,15 @@ class Model(ForecastModel):
     def forward(
         self, frames: Tensor, horizon: int, lead_times: Sequence[int] | None = None
     ) -> Tensor:
-        """Forecast the `lead_times` (1, 2, ... by default) from T_in context frames of B clips.
+        """Forecast frames at given lead times.
 
-        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        Args:
+            frames: T_in context frames of B clips, (B, T_in, C, H, W).
+            horizon: number of lead times.
+            lead_times: the lead times, from 1, as many as `horizon`; None for 1, 2, ..., `horizon`.
+
+        Returns:
+            frames at these lead times, (B, horizon, C, H, W).
         """
         leads = range(1, horizon + 1) if lead_times is None else lead_times
         tokens = self._tokens(frames)

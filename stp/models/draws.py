@@ -14,8 +14,11 @@ from torch import Tensor
 def generator_of(frames: Tensor, seed: int, member: int = 0) -> torch.Generator:
     """Make the random number generator for the forecast of a clip, on the device of the frames.
 
+    Its seed is a hash of the pixel values of the frames, the seed of the model and the member.
+
     Args:
-        frames: context frames of the clip, of any shape.
+        frames: context frames of the clip, of any shape. Clips with different values get different
+            random numbers.
         seed: seed of the model.
         member: index of the ensemble member, from 0.
     """

@@ -69,7 +69,7 @@ class Layer(nn.Module):
         after: channels of the output of each convolution.
         modes: numbers of rows and of columns of the spectrum that are kept, as in
             `SpectralConvolution`.
-        join: ``sum`` or ``concatenate``.
+        join: how the outputs of the two convolutions are joined: ``sum`` or ``concatenate``.
     """
 
     def __init__(self, before: int, after: int, modes: tuple[int, int], join: str) -> None:
@@ -85,8 +85,8 @@ class Layer(nn.Module):
             x: fields, (B, before, H, W).
 
         Returns:
-            the sum of both outputs, (B, after, H, W), if the class has ``join="sum"``; else their
-            concatenation, (B, 2 * after, H, W).
+            the sum of both outputs, (B, after, H, W), if the layer was made with ``join="sum"``;
+            else their concatenation, (B, 2 * after, H, W).
         """
         branches: list[Tensor] = [self.spectral(x), self.local(x)]
         return branches[0] + branches[1] if self.join == "sum" else torch.cat(branches, dim=1)
@@ -103,8 +103,9 @@ class Model(OneStep):
             numbers in reverse order.
         modes: numbers of rows and of columns of the spectrum that layers keep, as in
             `SpectralConvolution`.
-        join: ``sum`` (as released) or ``concatenate`` (as in the paper; layers then have twice as
-            many channels).
+        join: how a Fourier layer joins the outputs of its spectral and its 1 x 1 convolution:
+            ``sum`` (as released) or ``concatenate`` (as in the paper; the output of a layer then
+            has twice as many channels).
         output: ``fields``, or ``scrambled`` to reproduce published scores: all published versions
             permute the axes of the forecast by mistake, which mixes up channels, latitudes and
             longitudes.

@@ -21,10 +21,11 @@ MAPS = 3
 
 
 class DecoderBlock(nn.Module):
-    """Doubles height and width of features, and appends three predicted channels, called maps.
+    """Doubles height and width of features, and appends three further channels, called maps.
 
-    The maps have values in 0..1, and are computed from the block's input like the features. The
-    next block reads both.
+    The maps have values in 0..1. Like the features, they are computed from the block's input, but
+    by layers of their own. They have no prescribed meaning: no loss compares them with
+    anything. The next block reads features and maps.
 
     Args:
         before: number of channels of the input, including the maps of the previous block.
@@ -38,14 +39,13 @@ class DecoderBlock(nn.Module):
         self.maps = doubling(MAPS, MAPS, nn.Sigmoid)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Double the resolution of features, and append three predicted maps as channels.
+        """Double the resolution of features, and append three maps (channels in 0..1).
 
         Args:
             x: output of the previous block, or of the encoder, (B, before, H, W).
 
         Returns:
-            features, then three maps in 0..1, which are also computed from ``x``, (B, after + 3,
-            2 H, 2 W).
+            ``after`` channels of features, then the three maps, (B, after + 3, 2 H, 2 W).
         """
         return torch.cat([self.features(x), self.maps(self.predict(x))], dim=1)
 

@@ -45,7 +45,8 @@ class ForecastModel(nn.Module, ABC):
     training; C, H and W are channels, height and width of a frame.
 
     The constructor of a subclass is called with ``(shape, context, horizon, **options)``: shape
-    (C, H, W), T_in, T_out, and the options of the configuration.
+    (C, H, W), T_in, T_out, and the options of the configuration. It passes only ``context`` on to
+    the constructor of this class.
 
     Args:
         context: number of context frames T_in.
@@ -138,11 +139,12 @@ class ForecastModel(nn.Module, ABC):
         Args:
             frames: context (B, T_in, C, H, W).
             horizon: number of lead times.
-            values: number of compared values in a frame.
+            values: number of values of a frame that ``train.loss`` compares: C * H * W, or fewer if
+                it compares only some channels.
 
         Returns:
             the forecast, (B, horizon, C, H, W), and the term, a scalar, such as the weighted
-            divergence of latent codes per compared value.
+            divergence of latent codes, divided by ``values``.
         """
         return self(frames, horizon), frames.new_zeros(())
 

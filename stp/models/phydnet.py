@@ -196,8 +196,9 @@ class Model(ForecastModel):
     def shows_truth(self, step: int) -> bool:
         """Draw whether all inputs of a training step are true frames (teacher forcing).
 
-        The result is the same for all micro-batches of the step. Its probability is 1 -
-        teacher_forcing * epoch.
+        The probability is ``1 - teacher_forcing * epoch``. ``teacher_forcing`` is an option of the
+        model, and `begin_epoch` has set ``epoch`` (from 0). The result is the same for all
+        micro-batches of the step.
 
         Args:
             step: training iteration, from 0.

@@ -74,6 +74,8 @@ def annealed_weight(step: int, start: int, end: int, most: float, how: str) -> f
 def divergence(mean: Tensor, log_variance: Tensor) -> Tensor:
     """Compute the divergence (Kullback-Leibler) of normal distributions from the standard one.
 
+    This is KL(N(mean, variance) || N(0, 1)).
+
     Args:
         mean: mean of each value, (B, ...).
         log_variance: log-variance of each value, (B, ...).
@@ -120,10 +122,11 @@ class Model(cdna.Model):
         widths: channels of the seven LSTMs.
         masks: number of kernels, named after Tensor2Tensor's ``num_masks``. The next frame is an
             average of the last frame, a newly generated one, and the last frame convolved with each
-            kernel, with masks as weights.
+            kernel. Their weights at each pixel are called masks.
         kernel: side of a kernel, pixels; odd.
-        all_kernels: whether all kernels have a mask. If not, as in the released code, the last
-            kernel has none, and no influence.
+        all_kernels: whether the last kernel is used. True: the average is of ``masks + 2`` frames.
+            False, as in the released code: it is of ``masks + 1`` frames; the last kernel is
+            computed, but has no influence.
         sampling_k: constant k of `stp.models.cdna.draw_true_inputs`, which sets how fast the share
             of true frames among the inputs falls in training: below a half after k ln k iterations.
         latent_channels: number of channels of the latent variable; 0 for none, as in CDNA.

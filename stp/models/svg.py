@@ -179,6 +179,8 @@ def divergence(
 ) -> Tensor:
     """Compute the Kullback-Leibler divergence of one normal distribution from another.
 
+    This is KL(first || second), the mean of log(first / second) under the first distribution.
+
     Args:
         mean: mean of the first distribution, (B, n).
         log_variance: log-variance of the first distribution, (B, n).

@@ -52,8 +52,8 @@ def change_divergence(forecast: Tensor, truth: Tensor, temperature: float = 0.1)
 
     The paper calls this the differential divergence regularisation. A softmax converts the change
     from each frame to the next to a distribution over all values of a frame. The result is the
-    Kullback-Leibler divergence of the forecast's distribution from that of the truth. As in the
-    released code, it is the mean over terms, which is far smaller than their sum.
+    Kullback-Leibler divergence KL(forecast || truth). As in the released code, it is the mean over
+    terms, which is far smaller than their sum.
 
     Args:
         forecast: forecast frames, (B, T, C, H, W).
@@ -86,8 +86,8 @@ class Model(SimVP):
         n_s: number of layers of the encoder, and of the decoder; even.
         n_t: number of temporal blocks, >= 2.
         mlp_ratio: hidden width of the mixers divided by their input width.
-        change_weight: weight in the loss of the divergence between predicted and true changes of
-            frames (`change_divergence`), from 0.
+        change_weight: weight, >= 0, of a second term of the loss: the divergence of predicted
+            changes between frames from true ones (`change_divergence`).
 
     Raises:
         StpError: an option is out of range.

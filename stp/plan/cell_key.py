@@ -90,5 +90,5 @@ class CellKey:
 
 
 def seed_name(seed: int | None) -> str:
-    """Name of a seed in paths, such as ``seed-0``; None is the seed of deterministic models."""
+    """Name of a seed in paths: ``seed-0``; ``seed-none`` for None (models without a seed)."""
     return "seed-none" if seed is None else f"seed-{seed}"

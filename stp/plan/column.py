@@ -158,7 +158,7 @@ def by_name(columns: Iterable[Column]) -> dict[str, Column]:
 
 
 def lead_range(leads: str) -> range:
-    """Parse ``44`` or ``1-7`` to a range of lead times, in steps from 1."""
+    """Parse lead times, counted from 1: ``44`` is ``range(44, 45)``, ``1-7`` is ``range(1, 8)``."""
     first, _, last = leads.partition("-")
     return range(int(first), int(last or first) + 1)
 

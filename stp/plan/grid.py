@@ -135,11 +135,17 @@ class Combinations(Strict):
     models: Names | None = None
 
     def leaves_out(self, case: Case) -> bool:
-        """Whether this entry of `without` applies to an evaluation, and so leaves out its models.
+        """Whether this entry leaves out an evaluation, for all or some of its models.
+
+        The entry ``{tested_on: kth, models: [unet, fno]}``, for example, leaves out evaluations on
+        ``kth`` of which ``unet`` or ``fno`` is a model. It leaves out none on other datasets.
 
         Args:
-            case: an evaluation of several models. The entry applies to it if it has the listed
-                values, and if `models` lists at least one of its models or is unset.
+            case: an evaluation of several models.
+
+        Returns:
+            True if the evaluation has one of the values of each key of the entry, and the entry has
+            no `models`, or has at least one model of the evaluation.
         """
         names = ("trained_on", "tested_on", "train_subset", "subset", "variant")
         chosen = {name: getattr(self, name) for name in names}
@@ -151,15 +157,17 @@ class Combinations(Strict):
         return self.models is None or bool(set(self.models) & set(case.models))
 
     def models_left(self, case: Case) -> tuple[str, ...]:
-        """List the models of an evaluation that this entry of `without` does not leave out.
+        """List the models of an evaluation that remain after this entry.
+
+        Of an evaluation of ``simvpv2``, ``unet`` and ``fno`` on ``kth``, for example, the entry
+        ``{tested_on: kth, models: [unet, fno]}`` leaves ``simvpv2``, and ``{tested_on: kth}``
+        leaves no model. ``{tested_on: bair}`` leaves all three, since it is about another dataset.
 
         Args:
             case: an evaluation of several models.
 
         Returns:
-            names of the remaining models, in the order of the case: all of its models if the entry
-            is about other evaluations (`matches` is False); otherwise those that the entry does not
-            list, and none if its `models` are unset.
+            names of the remaining models, in the order of the case; may be empty.
         """
         if not self.leaves_out(case):
             return case.models

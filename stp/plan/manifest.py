@@ -189,17 +189,19 @@ def over_leads(manifest: Manifest) -> Manifest:
 
 
 def names_of_members(samples: int, statistic: str | None) -> dict[str, str]:
-    """Values for placeholders in the headings of columns about several forecasts of a clip.
+    """Map the placeholders in headings of columns to texts about the forecasts of a clip.
+
+    The heading ``PSNR-{members}``, for example, becomes ``PSNR-best-of-100``.
 
     Args:
         samples: number of forecasts of each clip.
         statistic: how several forecasts of a clip are scored: ``mean_of_members``,
-            ``ensemble_mean`` or ``best_of_members``; None for one forecast.
+            ``ensemble_mean`` or ``best_of_members``; None is treated as ``mean_of_members``.
 
     Returns:
-        ``K``: number of forecasts; ``members``: the scored statistic, such as ``best-of-100``;
-        ``seen``: the forecast that enters distances between sets of clips, such as
-        ``first-of-100``.
+        text of each placeholder: ``K``, the number of forecasts, such as ``100``; ``members``, how
+        they are scored, such as ``mean-of-100`` or ``best-of-100``; ``seen``, the forecast that
+        distances between sets of clips use, ``first-of-100`` or ``ensemble-mean-of-100``.
     """
     statistics = {"best_of_members": "best", "ensemble_mean": "ensemble-mean"}
     basis = "ensemble-mean" if statistic == "ensemble_mean" else "first"

@@ -142,10 +142,10 @@ class DimensionFacts:
         about: content of this table, in a few words.
         printed: place of the table in the paper; empty if the paper has no such table.
         by_lead: whether a further table shows scores at each lead time.
-        changes_from: dimension whose scores this dimension's scores are compared with, for the same
-            trained models, e.g. ``short_term`` for a dimension with unseen cities. It is the
-            dimension itself if its own tests are compared with each other, e.g. at several frame
-            intervals; None without a comparison.
+        changes_from: dimension with the tests that this dimension's tests are compared with, for
+            the same trained models, e.g. ``short_term`` for ``generalization``. ``robustness``
+            names itself: its tests at several frame intervals are compared with each other. None
+            without a comparison.
         place: position of the dimension in the order of the suite, from 1.
     """
 
@@ -321,9 +321,19 @@ class ModelFacts:
 
 @dataclass(frozen=True)
 class DatasetFacts:
-    """Facts about a dataset, from its entry in config/datasets.
+    """Facts about a dataset, from its entry in config/datasets (`stp.plan.dataset.Dataset`).
 
-    `stp.plan.dataset.Dataset` has the same attributes, and describes them.
+    Attributes:
+        published_name: name in the paper; None if the paper does not have the dataset.
+        kind: name of the task: ``frames``, ``tracks`` (of people) or ``opinions``.
+        domain: subject of the data, by which datasets are grouped, such as ``traffic``.
+        shape: channels, height and width of a prepared frame; for tracks, x and y of one person.
+        context: number of context frames, or of observed positions.
+        horizon: number of frames to predict in training, or of future positions.
+        units: units of the values, as text; "1" for video in [0, 1].
+        homepage: address of the publisher's page.
+        citation: key of references.yaml, or the work to cite.
+        licence: licence of the files, in the words of the publisher.
     """
 
     published_name: str | None
@@ -414,8 +424,10 @@ class Manifest:
         absent: reason why a method of the paper has no values in stp, by method.
         deviations: differences between the paper and its code.
         are_rivals: whether the rows of a table compete to be the best.
-        controls: name of the dimension with single forecasts of the models whose ensembles are in
-            this dimension; None without ensembles.
+        controls: name of the dimension with control forecasts (single forecasts) of the models
+            that have ensembles in this dimension, e.g. ``s2s_control`` for ``s2s_ensemble``. The
+            figure ``gain`` divides scores of the ensembles by those of the single forecasts. None
+            without such a dimension.
         reproduction: table that compares the paper's code with that of the models' authors, by
             dataset.
         names: titles of models and datasets.

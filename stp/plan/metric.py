@@ -165,9 +165,10 @@ class Metric(Strict):
         return self.conventions[choice].unit or self.unit
 
     def success_of(self, choice: str) -> str | None:
-        """Whether a convention rates what happens in a prediction, and how strictly.
+        """How strictly a convention rates events in a prediction; None if it rates none.
 
-        Such a convention rates, for example, whether people collide or a digit becomes another one.
+        Events are, for example, that people collide, or that a digit becomes another one. Other
+        conventions rate values, such as errors of pixels.
 
         Args:
             choice: name of the convention within this metric: ``half_metre`` of
@@ -175,8 +176,7 @@ class Metric(Strict):
 
         Returns:
             ``strict`` if each sample as a whole is right or wrong; ``graded`` if a part of a sample
-            can be right, such as some of its frames; None if the convention rates something else,
-            such as errors of pixels.
+            can be right, such as some of its frames; None if the convention rates no events.
         """
         return self.conventions[choice].success or self.success
 

@@ -27,11 +27,13 @@ class Size(Strict):
         gmacs: 10^9 multiply-adds of a forward pass that computes all 10 frames.
         evaluations: number of such passes in a forecast, as in a diffusion model; 1 in training.
         once_gmacs: part of gmacs that all passes of a forecast share.
-        steps: what gmacs grow with for other numbers of frames. ``frame``: the number of all frames
-            of context and horizon, less one. ``lead``: the number of predicted frames. ``told``:
-            the same, for networks that are told the lead time as an input; a training step then
-            computes one frame only. ``pass``: the number of passes, each of which predicts as many
-            frames as the context has; half of the work of a pass grows with the context, too.
+        steps: what gmacs are proportional to if numbers of frames differ. ``frame``: number of
+            frames of context and horizon together, less one, as for ConvLSTM. ``lead``: number of
+            predicted frames, as for U-Net. ``told``: the same, but a training step predicts one
+            frame only, since the network is told the lead time as an input, as for ClimaX.
+            ``pass``: number of passes, each of which predicts as many frames as the context has, as
+            for SimVP; a longer context also makes a pass longer: half of the work of a pass is
+            proportional to the number of context frames.
         activations_mb: memory of activations for the backward pass, in MB.
         gpu_gmacs_per_s: 10^9 multiply-adds per second that one GPU achieves with the network.
     """
@@ -90,7 +92,10 @@ class OwnForecasts(Strict):
         files: pattern of the files: ``mine/*.nc``, or ``mine/forecasts.zarr/**/*``.
         variables: for each channel of the data, its name in the files, or ``{name, level, units}``;
             unless set, all channels whose names are in the files.
-        names: unusual names of dimensions in the files (stp/predict/forecast_files.py).
+        names: unusual names of dimensions and coordinates in the files, by what they are:
+            ``{lead: forecast_hour}`` if the files call the lead time forecast_hour. Keys are start,
+            lead, valid, time, member, level, latitude and longitude; usual names are known
+            (stp/predict/forecast_files.py).
         members: number of forecasts of each start.
         raw_gb: size of the files in 10^9 bytes, for estimates.
     """
@@ -103,11 +108,12 @@ class OwnForecasts(Strict):
     raw_gb: float = Field(default=1.0, gt=0)
 
     def model(self, name: str, releases: Mapping[str, str]) -> "Model":
-        """Make the entry of the model that reads these forecasts.
+        """Make the configuration of a model that reads these forecasts.
 
         Args:
-            name: name of the forecasts.
-            releases: names of releases, by dataset of the suite.
+            name: name of the forecasts in the scale file, which is the name of the model.
+            releases: for each dataset of the suite, the name of the release (version of its raw
+                files) that is used. The forecasts count as forecasts for this release.
         """
         files = RawFile(
             path=self.files,

@@ -13,12 +13,20 @@ from stp.plan.manifest_types import Cell
 
 
 def with_score_note(cell: Cell) -> Cell:
-    """Add a note on its predictions to a cell (one model in one test), for tables.
+    """Add the warnings about a cell's predictions to its footnote in tables.
 
-    The number of forecasts of each clip that were scored is added too.
+    The stage ``score`` writes such warnings to ``note.json`` in the folder of the scores, e.g. that
+    predictions are suspiciously close to the truth. The file also has the number of forecasts of
+    each clip that were scored, which replaces the planned number.
+
+    Args:
+        cell: a cell (one model in one test).
+
+    Returns:
+        a copy with the footnote; the cell itself if there is no such file.
 
     Raises:
-        StpError: the note is damaged.
+        StpError: the file is damaged.
     """
     path = Path(cell.scores, NOTE)
     if not path.is_file():

@@ -35,7 +35,8 @@ class ScoredConventions:
 
         Args:
             dataset: dataset of the test.
-            samples: number of forecasts of each clip.
+            samples: number of forecasts of each clip. If there are several, conventions for
+                ensembles are added (``ensembles`` and ``sampled`` of the suite).
 
         Raises:
             StpError: a convention is not declared in config/conventions.
@@ -192,7 +193,11 @@ class ScoredConventions:
             dataset: dataset of the test.
             perceptual: True for the job of conventions that need networks, False for the job of all
                 others.
-            samples: number of forecasts of each clip.
+            samples: number of forecasts of each clip. If there are several, conventions for
+                ensembles are added (``ensembles`` and ``sampled`` of the suite).
+
+        Returns:
+            names of the conventions, without those that cannot be computed here.
         """
         key = dataset, perceptual, samples > 1
         if key not in self._scored:

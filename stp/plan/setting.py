@@ -41,7 +41,14 @@ def setting_name(setting: Mapping[str, int]) -> str:
 
 
 def setting_of(name: str) -> dict[str, int]:
-    """Parse the name of a setting to its values by key: ``{"horizon": 30, "interval": 2}``."""
+    """Parse the name of a setting to its values by key.
+
+    The name ``horizon-30+interval-2`` becomes ``{"horizon": 30, "interval": 2}``. Older names, with
+    commas in place of ``+``, are parsed too.
+
+    Raises:
+        ValueError: a part of the name does not end in a hyphen and a whole number.
+    """
     parts = (part.partition("-") for part in parts_of_name(name))
     return {key: int(value) for key, _, value in parts}
 

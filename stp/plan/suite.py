@@ -185,15 +185,16 @@ class Dimension(Strict):
         by_lead: whether a further table shows scores at each lead time.
         are_rivals: whether rows compete to be the best. Distorted clips, which show what a metric
             notices, do not.
-        changes_from: dimension whose scores this dimension's scores are compared with, for the same
-            trained models, such as ``short_term`` for a dimension with unseen cities. Of that
-            dimension, only tests of a model on the dataset that it was trained on are compared. It
-            is the dimension itself if its own tests are compared with each other, e.g. at several
-            frame intervals; null without a comparison. Distances between sets of clips are
-            computed again for the comparison, from equal numbers of clips.
-        controls: dimension with single forecasts of the models that have ensembles in this
-            dimension. The figure ``gain`` shows scores of ensembles divided by those of single
-            forecasts; both have the same name in the paper.
+        changes_from: dimension with the tests that this dimension's tests are compared with, for
+            the same trained models; null without a comparison. Tests on unseen cities, in
+            ``generalization``, are compared with tests in ``short_term`` on the dataset of the
+            training. ``robustness`` names itself: its tests at several frame intervals are compared
+            with each other. Distances between sets of clips are computed again for the comparison,
+            from equal numbers of clips.
+        controls: dimension with control forecasts (single forecasts) of the models that have
+            ensembles in this dimension, such as ``s2s_control`` for ``s2s_ensemble``; null without
+            one. The figure ``gain`` divides scores of the ensembles by those of the single
+            forecasts with the same name in the paper.
         own_data: task, such as frames; `stp new-dataset` drafts users' own datasets of this task
             into this dimension. A scale file without dimensions belongs to the suite with
             ``own_data: frames``.

@@ -251,7 +251,12 @@ class Walk:
         return self._parts[key]
 
     def submission(self, cell: CellKey) -> Submission | None:
-        """The imported predictions of one model in one test; None unless it runs elsewhere."""
+        """Find the declaration of the imported predictions of a cell (one model in one test).
+
+        Returns:
+            the declaration; None if the model is not an external one, or if its predictions for the
+            prepared data of this plan have not been imported.
+        """
         if self.config.models[cell.model].fit != EXTERNAL:
             return None
         key = (cell.dimension, cell.trained_on, cell.train_subset, cell.tested_on, cell.subset)

@@ -170,6 +170,11 @@ def how_to_obtain(folder: Path, network: Network) -> str:
 def locate(folder: Path, name: str, networks: Mapping[str, Network]) -> tuple[Path, WeightFile]:
     """Find the path and the declaration of a network's weights.
 
+    Args:
+        folder: folder of weights.
+        name: name of the network in config/weights.yaml, such as ``i3d``.
+        networks: declared networks, by name (`read_declared_weights`).
+
     Raises:
         StpError: the weights are absent; the remedy says how to get them.
     """

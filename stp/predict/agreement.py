@@ -133,7 +133,10 @@ class Agreement:
     def note(
         self, clips: Sequence[str], compared: str = "frames", around: str = "the frames around"
     ) -> str:
-        """Warning that tables show beside the model; empty if no frame is near the truth.
+        """Warning that predictions agree suspiciously with the truth, shown beside the model.
+
+        The text is empty if no predicted frame reaches level 2: no error is less than a tenth of
+        what neighbouring frames allow (`levels`).
 
         Args:
             clips: names of all samples.
@@ -160,7 +163,9 @@ class Copies:
         self._hashes = [hashlib.sha256() for _ in range(members)]
 
     def add(self, forecasts: np.ndarray) -> None:
-        """Compare the members in further samples; each sample is added once.
+        """Add the forecasts of further samples to the comparison of members for equality.
+
+        Each sample is added once. `differ`, `first` and `note` give the result.
 
         Args:
             forecasts: forecasts of some samples, float32 (samples, members, ...).

@@ -54,7 +54,9 @@ def run(job: Job) -> Extras:
             - ``model``: name of the predictor.
             - ``options``: parameters of the predictor.
             - ``context``, ``lead_times``: numbers of observed and of predicted positions.
-            - ``split``: name of the protocol by which scenarios are cut.
+            - ``split``: name of the protocol (rules) by which scenarios are cut from the test
+              data, such as ``atlas-paper`` (`stp.tracks.prepared`). The key is named as in other
+              tasks, where it is a split or subset.
             - ``predict``: the `MotionOptions`.
             - ``observe`` (optional): number of observed positions, instead of ``context``.
             - ``noise`` (optional): standard deviation of the noise that is added to observed

@@ -35,9 +35,9 @@ def create_predictions(
 ) -> zarr.Array[Any]:
     """Create ``predictions.zarr`` with its coordinates.
 
-    The attribute ``leads`` of the store lists the lead times in order. The attribute ``lead_times``
-    is one number: the last lead time of the recipe, which is the number of lead times if ``leads``
-    lacks none. If a model forecasts only some lead times, ``leads`` may end earlier.
+    Two attributes of the store are about lead times. ``leads`` lists those of the forecasts, in
+    order; ``lead_times`` is the horizon of the test. A model that forecasts only some lead times
+    has, for example, ``leads`` [1, 3, 5] and ``lead_times`` 6; all others have 1 to 6 and 6.
 
     Args:
         out: folder of the store.

@@ -31,7 +31,7 @@ class Parts:
         context: function that computes, from the context (B, T_in, C, H, W), what all evaluations
             of a forecast share; None if they share nothing.
         evaluate: function that evaluates the network, given the context and the result of
-            `context`.
+            `context`. It returns forecast frames or, for a diffusion model, estimated noise.
         sampler: sampler of a diffusion model, whose number of steps can be reduced for a
             measurement; None for other models.
     """
@@ -45,12 +45,16 @@ class Parts:
 
 
 def parts(model: nn.Module, context: int, horizon: int) -> Parts:
-    """Determine how many forward passes of its network a model needs for a forecast.
+    """Divide the forecast of a model into parts: the evaluations (forward passes) of its network.
 
     Args:
         model: a model of stp.models.create.
         context: number of context frames T_in.
         horizon: number of lead times T_out.
+
+    Returns:
+        number of evaluations, number of frames that each forecasts, and functions that compute
+        them.
     """
     if isinstance(model, mcvd.Model):
         return _diffusion_parts(model, horizon)
@@ -66,8 +70,9 @@ def parts(model: nn.Module, context: int, horizon: int) -> Parts:
 class Sampled:
     """Sampler of a diffusion model, whose number of steps can be reduced for a measurement.
 
-    Each step evaluates the network once. All steps take the same time, so the duration of a long
-    forecast can be derived from that of a short one.
+    The steps are those of sampling, from noise to frames. Each evaluates the network once. All
+    steps take the same time, so the duration of a long forecast can be derived from that of a short
+    one.
 
     Args:
         model: the diffusion model; `shorten` and `restore` change its sampler.
@@ -83,7 +88,11 @@ class Sampled:
 
     @property
     def evaluations(self) -> int:
-        """Number of evaluations of the network in a forecast, at the current number of steps."""
+        """Number of evaluations of the network in a forecast, after any `shorten` or `restore`.
+
+        The network is evaluated once in each sampling step, and once more if the sampler removes
+        the remaining noise after the last step.
+        """
         sampler = self.model.sampler
         return min(sampler.steps, len(self.model.signal_shares)) + sampler.denoise
 

@@ -29,7 +29,8 @@ class FigureRule:
     Attributes:
         name: name of the rule.
         figure: path of the files without their endings, with wildcards.
-        endings: endings of the files, such as "png"; the first file is the target for all.
+        endings: endings of the files, such as "png" and "svg". A job of the rule draws all of these
+            files; a run asks for the first one only (`Figures.paths`).
         arguments: arguments of `stp draw`, with wildcards; ``{manifest}`` stands for the path of
             the manifest.
         caption: name of the caption for `snakemake --report`.

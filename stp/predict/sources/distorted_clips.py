@@ -21,11 +21,11 @@ class DistortedClips(Source):
     Scores of such "forecasts" show what a metric notices.
 
     Args:
-        request: what is asked for: the ``clips`` to distort, and ``intensity``, the level of the
-            distortion. Level 1 uses the first of ``intensities``, level 2 the second, and so on.
-            The data must have no context frames, since whole clips are distorted.
+        request: what is asked for: the ``clips`` to distort, and ``intensity``, an index from 1
+            into ``intensities``. The data must have no context frames, since whole clips are
+            distorted.
         distortion: name of the distortion, such as ``gaussian_blur``.
-        intensities: strength of the distortion at each level, such as the width of the blur.
+        intensities: available strengths of the distortion, such as widths of the blur.
         seed: seed of all random numbers.
         chosen: details of distortions that the paper leaves open, such as ``border="reflect"``, by
             keys of `stp.data.distortions.CHOICES`.
@@ -86,9 +86,9 @@ def open_source(
     """Open the distorted clips of a split, in the form of forecasts (`DistortedClips`).
 
     Args:
-        request: the clips to distort, and ``intensity``, the level of the distortion, from 1.
-        distortion: name of the distortion.
-        intensities: strength of the distortion at each level.
+        request: the clips to distort, and ``intensity``, an index from 1 into ``intensities``.
+        distortion: name of the distortion, such as ``gaussian_blur``.
+        intensities: available strengths of the distortion, such as widths of the blur.
         seed: seed of all random numbers.
         chosen: details of distortions that the paper leaves open, such as ``border="reflect"``.
     """

@@ -73,7 +73,15 @@ class MultiModel(Source):
             )
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """Read the forecasts of one clip in the dataset's units, (members, lead times, C, H, W)."""
+        """Read the forecasts of one clip.
+
+        Args:
+            row: index of the clip in the split, from 0.
+            leads: indices of lead times, from 0, ascending.
+
+        Returns:
+            forecasts in the dataset's units, float32 (members, lead times, C, H, W).
+        """
         every = np.concatenate(
             [
                 centre.read(row, leads)[:, :, np.searchsorted(centre.channels, self.channels)]

@@ -47,7 +47,15 @@ class ProbabilisticClimatology(Source):
             )
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """Read the forecasts of one clip in the dataset's units, (members, lead times, C, H, W)."""
+        """Read the forecasts of one clip.
+
+        Args:
+            row: index of the clip in the split, from 0.
+            leads: indices of lead times, from 0, ascending.
+
+        Returns:
+            forecasts in the dataset's units, float32 (members, lead times, C, H, W).
+        """
         valid = [str(self._days[self._request.valid(row, lead)])[5:] for lead in leads.tolist()]
         frames = [[self._of(year, day) for day in valid] for year in self.years]
         fields = self._request.data.frames

@@ -81,8 +81,9 @@ class Paths(NamedTuple):
 
     Attributes:
         seen: whether each unit is visible in each of T frames, bool (units, T).
-        places: current or last known position of each unit, (units, 1 + T, 2), in pixels, at the
-            start and in each of T frames.
+        places: current or last known position of each unit, row and column in pixels, (units,
+            1 + T, 2): first the position from which `follow` starts its search, then those in each
+            of T frames.
         others: number of blobs in each frame that are in the colours of the units, but are not
             assigned to one of them, (T,).
     """
@@ -95,8 +96,8 @@ class Paths(NamedTuple):
     def farthest(self) -> float:
         """Largest distance of units from their first position, mean over units, in pixels.
 
-        The first position is the position in the first frame, not the start before it, so that a
-        unit that stays one step from its start does not count as moving.
+        Distances are from the position in the first frame. The position from which `follow` starts
+        its search, up to one step away from it, is left out.
         """
         gaps = np.linalg.norm(self.places[:, 1:] - self.places[:, 1:2], axis=-1)
         return float(gaps.max(axis=1).mean())
@@ -201,12 +202,13 @@ def assign(
     """Find the units of a game in a frame: assign to each a blob that looks like it and is near.
 
     As many units as possible get a blob. Of the assignments that do this, the one with the smallest
-    sum of distances (from the expected position of a unit to its blob) and of the reaches of these
-    units is chosen.
+    sum is chosen, over units with a blob, of distance (from the expected position of the unit to
+    its blob) plus reach. So a blob that two units may claim goes to a near unit, and rather to one
+    with a small reach, which was seen more recently.
 
     Args:
         units: the units as they looked in an earlier frame.
-        places: expected positions of the units, (units, 2), in pixels.
+        places: expected positions of the units, their last known ones, (units, 2), in pixels.
         reach: largest distance of each unit from its expected position, (units,), in pixels.
         blobs: blobs of a frame.
 

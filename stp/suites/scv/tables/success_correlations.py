@@ -26,6 +26,9 @@ HEADER = (
 def render_success_correlations(manifest: Path, out: Path) -> None:
     """Write the table of correlations of metrics with success as .csv, .md, .tex and .html.
 
+    Success means that a predicted video of a game shows what has to happen by the rules, such as
+    that units collect shards (`stp.collect.success`).
+
     Args:
         manifest: path of the manifest (JSON list of the results) of the scores of all models.
         out: path of the CSV file; the other files are written next to it.
