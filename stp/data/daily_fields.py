@@ -132,24 +132,29 @@ def read_surface(
     shown_by: str,
     between: Mapping[str, tuple[float, float]],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Read variables without levels that exist only on land or only in the ocean, and are 0
-    elsewhere.
+    """Read variables of land or of the ocean from the Zarr group of a day.
+
+    These variables have no levels. Those of land have values on land only, those of the ocean at
+    sea only; at all other points, the group stores 0. Of a day, all variables have values at the
+    same points.
 
     Args:
         name: name of the group, for errors.
-        opened: the group.
-        variables: names in the order of the channels.
+        opened: the group of the day.
+        variables: names of the variables, in the order of the channels.
         grid: expected grid.
-        shown_by: name of a variable that is 0 exactly at points without values.
-        between: bounds of the mean absolute value over points with values, by variable.
+        shown_by: name of the variable that tells where values are: it is 0 exactly at the points
+            without values, such as ``t2m`` for land.
+        between: by variable, lowest and highest plausible mean of absolute values over the points
+            with values. A mean beyond these bounds is an error.
 
     Returns:
         fields, float32 (C, rows, columns) in the units of the group, NaN at points without values;
         and the mask of points with values, bool (rows, columns).
 
     Raises:
-        StpError: a variable is missing, grid or units differ, the group is damaged, or values are
-            missing.
+        StpError: a variable is missing, the grid differs, a mean is beyond its bounds (as in other
+            units), the group is damaged, or values are missing.
     """
     flip, roll = orientation(name, opened, grid)
 
@@ -272,9 +277,10 @@ def orientation(name: str, opened: xr.Dataset, grid: Grid) -> tuple[bool, int]:
     """Determine how to turn fields to the expected grid: flip latitudes, roll longitudes.
 
     Args:
-        name: name of the dataset, for errors.
-        opened: dataset with coordinates latitude and longitude, degrees.
-        grid: expected grid; only these two differences are allowed.
+        name: name of the Zarr group or store, for errors.
+        opened: the group or store, with coordinates latitude and longitude, degrees.
+        grid: expected grid. The stored grid may differ from it in two ways only: latitudes from
+            south to north, and another first longitude.
 
     Returns:
         whether latitudes run from south to north, so that rows have to be flipped; and the number

@@ -42,9 +42,10 @@ def missing_error(
         title: title of dataset and release.
         files: missing files.
         archives: missing archives that contain such files.
-        root: the raw folder.
-        accept: name of the dataset, if `stp fetch` can accept it without these files: the remedy
-            then says so.
+        root: the raw folder, into which the files belong.
+        accept: name of the dataset. If it is set, the error also proposes to go on without the
+            missing files: ``stp fetch <accept> --accept-incomplete``. Empty to propose nothing,
+            where missing files cannot be accepted.
     """
     expected = "this layout:\n" + "\n".join(tree(root, files))
     if archives:
@@ -116,7 +117,14 @@ def abbreviate_names(names: Sequence[str], most: int = FOLDED) -> str:
 
 
 def tree(root: Path, missing: Iterable[Missing]) -> list[str]:
-    """Draw the locations of files, a few of each kind.
+    """Draw a tree of the folders and names that missing files should have.
+
+    If a folder lacks more than 6 files with the same suffix, such as ``.zip``, only the first 3 are
+    named, and the others are counted. The same holds for its folders.
+
+    Args:
+        root: the raw folder, into which the files belong.
+        missing: missing files, with paths below ``root``.
 
     Returns:
         lines such as ``/data/raw/``, ``  kth/walking.zip  (1234 bytes)``.

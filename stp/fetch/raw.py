@@ -47,14 +47,20 @@ OWN = (".part", ".part.version", UNPACKED)
 """Suffixes of files that stp writes beside raw files."""
 _SHOWN = 10
 Watch = Callable[[Callable[[], Any]], Any]
-"""Function that calls the given work, and fails if this reads a file that it must not read."""
+"""Function that calls its argument, a function without arguments, and returns the result.
+
+It may fail if the called function reads a file that the configuration does not declare."""
 
 
 def run_unwatched(work: Callable[[], Any]) -> Any:
-    """Call ``work()`` without watching which files it reads, and return its result.
+    """Call a function without watching which files it reads, and return its result.
 
-    This is the default of the argument ``watch`` of `fetch`. A run passes a function that refuses
-    files which the configuration of the release does not declare.
+    This is the default of the argument ``watch`` of `fetch`. A run passes another function
+    (`stp.run.read_audit.ReadAudit.watch`), which fails if a generator reads a file that the
+    configuration of the release does not declare.
+
+    Args:
+        work: function without arguments.
     """
     return work()
 
@@ -136,6 +142,10 @@ def fetch(
     writes them, and files that the release declares are copied from ``beside``, in place of
     generated files of the same names. If the first root exists, neither is done.
 
+    Checksums come from three places. Entries of ``release`` may declare them; ``registered`` has
+    those of the official release; ``lock`` has those of the files that were seen here first. Each
+    file must agree with all that exist.
+
     Files that have not changed since they were last read are not read again. To read all files in
     any case, use the function `check`.
 
@@ -159,8 +169,9 @@ def fetch(
             lists missing files.
         report: callback for the progress.
         settings: limits and other settings of downloads.
-        watch: function that calls the given work, such as the generator, and refuses files that it
-            must not read.
+        watch: function that calls the generator. It may fail if the generator reads a file that the
+            release does not declare, on which the generated files would then depend unnoticed. By
+            default, any file may be read.
 
     Raises:
         StpError: no files are declared, files are missing, differ from their declaration or from
@@ -390,7 +401,8 @@ def run_generator(
         options: options of the generator.
         out: the new folder of raw files.
         report: callback for the progress.
-        watch: function that calls the given work, and refuses files that it must not read.
+        watch: function that imports and calls the generator. It may fail if the generator reads a
+            file that the release does not declare, as in `fetch`.
         declared: paths of files that replace generated files, by name of the generated file.
 
     Raises:

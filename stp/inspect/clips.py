@@ -101,10 +101,10 @@ def size_text(dataset: Dataset) -> str:
 
 
 def protocol_summary(dataset: Dataset) -> str:
-    """Write the unit of context and horizon as text: frames, with their shape.
+    """Say in words what context and horizon count: frames, and the shape of a frame.
 
-    The page of datasets shows it after the lengths of context and horizon: "Protocol: 10 -> 10
-    frames of 1 x 64 x 64 (channels, height, width)".
+    The text is "frames of 1 x 64 x 64 (channels, height, width)". The page of datasets shows it
+    after both numbers: "Protocol: 10 -> 10 frames of 1 x 64 x 64 (channels, height, width)".
     """
     return f"frames of {size_text(dataset)} (channels, height, width)"
 

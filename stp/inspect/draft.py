@@ -62,11 +62,11 @@ class Draft:
 
     Attributes:
         name: name of the dataset.
-        root: folder that raw names are relative to.
+        root: folder of raw files; names of raw files are relative to it.
         files: entries of the release, which list the raw files.
-        kind: kind of input, such as videos.
+        kind: kind of the user's files: videos, pictures, arrays or grids.
         shape: channels, height, width of a frame.
-        options: options of the reader, without ``kind``.
+        options: options of the reader, except the option ``kind``.
         metrics: columns of the table: conventions (exact definitions of metrics, such as
             ``psnr.per_frame``), or a convention with a variable.
         notes: remarks by option of the reader or key of the dataset.
@@ -97,10 +97,12 @@ class Draft:
     more_clusters: str | None = None
 
     def all_options(self) -> dict[str, Any]:
-        """All options of the reader, with ``kind``, as a recipe (settings of a job) has them.
+        """All options of the reader, as a recipe (settings of a job) has them.
 
-        The option ``variables``, levels by name, becomes a list of records, so that the order of
-        the channels is kept.
+        The option ``kind``, which says what the files are, such as "grids", is added. The option
+        ``variables`` maps names of variables to their levels, such as pressures. It becomes a list,
+        so that the order of the channels is kept: ``{"z": [500, 850], "t2m": None}`` becomes
+        ``[{"name": "z", "levels": [500, 850]}, {"name": "t2m", "levels": []}]``.
         """
         return in_order({"kind": self.kind, **self.options})
 

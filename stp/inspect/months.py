@@ -29,9 +29,11 @@ ALL = "all"
 class Effect:
     """Errors of two persistence forecasts of a variable, over starts on some days of a month.
 
-    One forecast repeats the mean of the month of its last context frame, as the data are published;
-    the other repeats the mean of the month before. Errors are root mean square errors over starts,
-    lead times and the ocean, weighted by latitude, in the units of the variable.
+    In the data as published, each day has the mean of its whole month. So a forecast that repeats
+    its last context frame repeats a mean that includes days it has to predict, which nobody knew at
+    the time: this is a leak. The other forecast repeats the mean of the month before, which was
+    known. Errors are root mean square errors over starts, lead times and the ocean, weighted by
+    latitude, in the units of the variable.
 
     Attributes:
         variable: name of the variable.
@@ -68,7 +70,9 @@ class ShownMonths:
         dataset: name of the dataset.
         source: data source: official, sample or synthetic.
         lead_times: number of lead times of a forecast.
-        effects: errors of both forecasts, for each variable and each part of the month.
+        effects: errors of two persistence forecasts, one that repeats the mean of the month in
+            which it starts, and one that repeats the mean of the month before. There is an item for
+            each variable and each part of the month (days 1-10, 11-20, 21-31, and all) with starts.
     """
 
     dataset: str
@@ -112,8 +116,8 @@ def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[s
         ocean: names of all variables of the ocean.
 
     Raises:
-        StpError: the data have no channels of the ocean, or not as described; or no forecast starts
-            after the first month.
+        StpError: the data have no channels of the ocean, the ocean channels are not means of the
+            own month repeated on each day, or no forecast starts after the first month.
     """
     names = data.attrs["variables"]
     channels = [c for c, variable in enumerate(names) if variable in ocean]
@@ -172,7 +176,7 @@ def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[s
 
 
 def lines(months: ShownMonths, width: int) -> Iterator[str]:
-    """Yield lines of text with a table of the errors of both persistence forecasts.
+    """Yield lines of text with a table of the errors of two persistence forecasts.
 
     One forecast repeats the mean of its own month, which is not known yet; the other repeats the
     mean of the month before. The table shows how much the first one gains.

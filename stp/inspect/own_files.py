@@ -59,13 +59,17 @@ def members_of(path: Path) -> tuple[str, list[Path]]:
 
 
 def root_of(path: Path) -> Path:
-    """Find the folder that names of the user's raw files are relative to.
+    """Find the folder below which the configuration names the user's raw files.
 
-    It is one of the `raw_folders` if the path is inside it; otherwise, the parent folder of the
-    path.
+    It is the configured folder of raw files, or the configured mirror, if the path is inside one of
+    these (`raw_folders`). Otherwise, it is the parent folder of the path.
 
     Args:
         path: path of a file or folder of the user.
+
+    Returns:
+        the folder; e.g. "/data" for the path "/data/mine", whose files are then called
+        "mine/video1.mp4".
     """
     for folder in raw_folders():
         if path.is_relative_to(folder) and path != folder:
@@ -85,8 +89,8 @@ def release_entries(names: Sequence[str], top: str, is_file: bool) -> Iterator[d
     An entry is a pattern of names; there is one for each depth of folders and each suffix.
 
     Args:
-        names: raw names.
-        top: raw name of the file or folder that contains the files.
+        names: paths of the files below the folder of raw files (`root_of`).
+        top: path, below the same folder, of the user's file or of the folder with the files.
         is_file: whether ``top`` is a file.
     """
     if is_file:

@@ -73,7 +73,9 @@ def guess_columns(path: Path, alone: bool = True) -> Guessed:
 
     Args:
         path: path of the file.
-        alone: whether this is the only file, so that a column must identify people.
+        alone: whether this is the only file of the dataset; it must then have a column that
+            identifies people. Of several files, each may have the detections of one person, so such
+            a column may be missing.
 
     Raises:
         StpError: the file cannot be read, or a column is missing.

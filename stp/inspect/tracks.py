@@ -150,9 +150,16 @@ def describe_left_out(counted: dict[str, Any]) -> Iterator[str]:
     """Yield lines about rows, people and goals that the prepared data lack, with reasons.
 
     Args:
-        counted: what the preparation of the dataset counted (its receipt has it): ``rows``,
-            ``lost_rows`` and ``sparse_people``, which are numbers; ``some_sparse_people`` and
-            ``excluded_people``, lists of texts; and ``absurd_goals``, points (x, y) in metres.
+        counted: what the preparation of the dataset counted (its receipt has it).
+
+            - ``rows``: number of rows of the raw files.
+            - ``lost_rows``: number of rows that the raw files mark as lost, such as people who are
+              hidden.
+            - ``sparse_people``: number of people who were seen too seldom for a track.
+            - ``some_sparse_people``: names of some of these people, as texts.
+            - ``excluded_people``: texts that name the people left out because their track jumps.
+            - ``absurd_goals``: goals (places that people walk to) more than a kilometre away from
+              all detections, which are errors of the file, as points (x, y) in metres.
     """
     if counted["lost_rows"]:
         yield f"{share(counted['lost_rows'], counted['rows'])} rows, which are marked as lost"
@@ -200,19 +207,22 @@ def describe_shared_people(counted: dict[str, Any]) -> str:
 
 
 def size_text(dataset: Dataset) -> str:
-    """Return "x, y of people", the numbers of a sample at one time, as text.
+    """Say in words what a sample has at each time step: "x, y of people".
+
+    The table of datasets shows this text. For datasets of frames, the shape of a frame is in its
+    place, such as "1 x 64 x 64".
 
     Args:
-        dataset: not used; for datasets of frames, the text depends on the dataset.
+        dataset: not used; the text is the same for all datasets of tracks.
     """
     return "x, y of people"
 
 
 def protocol_summary(dataset: Dataset) -> str:
-    """Write the unit of context and horizon as text: "positions of each person".
+    """Say in words what context and horizon count: "positions of each person".
 
-    The page of datasets shows it after the lengths of context and horizon: "Protocol: 6 -> 10
-    positions of each person".
+    The page of datasets shows the text after both numbers: "Protocol: 6 -> 10 positions of each
+    person".
     """
     return "positions of each person"
 

@@ -39,6 +39,11 @@ def scale_lines(name: str, models: str, table: str) -> Iterator[str]:
 
 
 def mirror_lines(mirror: Path | None) -> Iterator[str]:
-    """Lines that set the folder of the raw files; none if it is configured already."""
+    """Lines of a scale file that set the mirror, a read-only folder of raw files.
+
+    Args:
+        mirror: folder with the raw files of the user; None if it needs no line, because it is one
+            of the configured folders of raw files. There are no lines then.
+    """
     if mirror is not None:
         yield f"paths: {{mirror: {flow(str(mirror))}}} # where the raw files are"

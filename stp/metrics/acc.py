@@ -71,7 +71,8 @@ def correlation(products: np.ndarray) -> np.ndarray:
             o', (..., C, 3, T).
 
     Returns:
-        correlations, (..., C, T); infinite where p' or o' is zero everywhere; NaN stays NaN.
+        correlations, (..., C, T). Where p' or o' is zero everywhere, a correlation does not exist;
+        infinity stands for this case, as in all metrics, since NaN means bad data. NaN stays NaN.
     """
     po, pp, oo = np.moveaxis(products, -2, 0)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -89,7 +89,12 @@ class Learnt:
         """Predict people's opinion of another video from its features.
 
         Args:
-            parts: features of the video, float (D,) for each part, in the order of ``self.parts``.
+            parts: features of the video: one vector, float (D,), for each kind of features, such as
+                ``ssa`` and ``mcs``, in the order of ``self.parts``.
+
+        Returns:
+            the predicted opinion with its interval, and the distance from the nearest rated video;
+            without an opinion if this distance is above 1.
         """
         away = [
             float(np.sqrt(np.square(rated - new).sum(axis=1, dtype=np.float64).min())) / farthest

@@ -195,7 +195,8 @@ def by_group(
         parts: number of statistics of each field.
 
     Returns:
-        statistics, float64 (N, C * parts, T).
+        statistics, float64 (N, C * parts, T): on the middle axis, all ``parts`` statistics of the
+        first channel, then those of the second, and so on.
     """
     samples, leads, channels = observed.shape[:3]
     results = np.empty((samples, channels, parts, leads))

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 Windows = tuple[tuple[int, int], ...]
-"""First and last lead time of each window, from 1."""
+"""First and last lead time, from 1, of each window of lead times over which frames are averaged."""
 
 
 class NetworkInputs(NamedTuple):
@@ -55,10 +55,11 @@ class SetValue(NamedTuple):
 class Convention(Protocol):
     """Interface of conventions (exact definitions of metrics, such as ``ssim.range2``).
 
-    A convention is any object with the method `with_networks`, which gets the networks that the
-    convention may need. It returns a `Metric`, which computes values of clips, or a `SetValue`, the
-    value of all clips together. Functions of ``stp.metrics`` make conventions from options. Most of
-    them return a `Metric`, which needs no network and is a convention itself.
+    Functions of ``stp.metrics`` make conventions from options. A convention has one method,
+    `with_networks`, which is called before values are computed. There are three cases. If the
+    convention needs no network, it is a `Metric`, and the method returns the object itself. If it
+    needs a network, the method loads it, and returns a `Metric` that uses it. If it is a distance
+    between sets, the method returns a `SetValue`, the value of all clips together.
     """
 
     def with_networks(self, name: str, networks: NetworkInputs, /) -> "Metric | SetValue":
@@ -192,15 +193,15 @@ class Metric(NamedTuple):
         transform: function of frames and observed frames, (N, T, C, H, W) each; ``statistics`` gets
             its result instead of frames. It is computed once for all conventions with the same
             transform.
-        batches: None for metrics of single samples. Otherwise, batches of samples and the function
-            that scores a batch (`Batches`). For example, the fields of forecasts from 32 successive
-            days are averaged, and the spectrum of their mean is scored. The statistics of a batch
-            are averaged, their mean is scored, and this score becomes the value of each sample of
-            the batch. The value of the metric is the unweighted mean over batches. ``statistics``
-            returns ``batches.components`` statistics of each variable, instead of K.
-        best_by: how the best of several forecasts of a sample is found. None: it is the one with
-            the best value, averaged over lead times. An index: that of the component to compare in
-            place of values, for metrics that have no value for a single sample.
+        batches: None for metrics of single samples. Otherwise, batches of samples, and the function
+            that scores a batch as a whole (`Batches`). The statistics of the samples of a batch are
+            averaged, and this mean is scored. Every sample of the batch gets this score as its
+            value. The value of the metric is the mean of the scores of batches, in which all
+            batches have equal weight. With batches, ``statistics`` returns (N, C *
+            ``batches.components``, T') instead of (N, K, T').
+        best_by: what is compared to find the best of several forecasts of a sample. None: values of
+            the forecasts, averaged over lead times. A number: the index of one of the K statistics,
+            which is compared in place of values; for metrics that have no value for one sample.
         ensemble: whether ``statistics`` takes predicted frames of all members, (N, M, T, C, H, W).
         keep_samples: whether the statistics of single samples are stored, or only their sums.
         share: whether the statistic of a sample is a share from 0 to 1 and the value is its mean:
@@ -232,13 +233,17 @@ class Metric(NamedTuple):
         return self
 
     def leads_with_value(self, leads: Iterable[int]) -> frozenset[int]:
-        """Select the lead times that have a value: all or, with windows, the ends of windows.
+        """Select the lead times that have a value.
+
+        All lead times have one, unless the metric compares means over windows of lead times (the
+        attribute ``windows``), such as the weeks of a forecast. The value of a window is then that
+        of its last lead time, and exists if all lead times of the window are present.
 
         Args:
             leads: indices of the lead times that are present, from 0.
 
         Returns:
-            those of the indices whose lead times have a value.
+            indices of the lead times that have a value, from 0.
         """
         present = frozenset(leads)
         if not self.windows:
@@ -280,11 +285,13 @@ class Metric(NamedTuple):
 
 
 def needs_data(*_: np.ndarray) -> np.ndarray:
-    """Take the place of `Metric.statistics` in a metric that must be adapted to its data first.
+    """Raise an error: a placeholder for `Metric.statistics` until the data are known.
 
-    The adapted metric, which `Metric.on_data` returns, has a function that computes statistics.
+    Some metrics must be adapted to their data before they can compute statistics, such as to a
+    climatology. `Metric.on_data` returns the adapted metric, which has another function in place of
+    this one.
 
     Raises:
-        TypeError: always.
+        TypeError: always, since the metric was used without a call of `Metric.on_data`.
     """
     raise TypeError("a metric of `on_data` is used without its data")

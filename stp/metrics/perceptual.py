@@ -63,9 +63,10 @@ class LearnedMetric(NamedTuple):
     Attributes:
         weights: name of the weights in config/weights.yaml.
         build: function that reads the weights and makes the metric.
-        of_means: metric without a network, for statistics that a score job has stored already. Its
-            ``finish`` computes values from their means over clips, as when scores are merged; its
-            ``statistics`` cannot be called. By default, the values are these means.
+        of_means: metric that is used when the statistics of clips are stored already, such as to
+            merge scores of several jobs. It needs no network: its ``finish`` computes values from
+            mean statistics over clips, and its ``statistics`` cannot be called. By default, a value
+            is the mean statistic itself.
     """
 
     weights: str

@@ -79,9 +79,16 @@ def styled_table(columns: Sequence[Column], width: int) -> RenderableType:
 
 
 def blocks(columns: Sequence[Column], width: int) -> list[list[Column]]:
-    """Divide columns into tables that fit into some width; each begins with the first column.
+    """Divide columns into tables that fit into a terminal; each begins with the first column.
 
     A column that is too wide gets a table with only the first column and itself.
+
+    Args:
+        columns: columns of the whole table.
+        width: width of the terminal, characters.
+
+    Returns:
+        columns of each table.
     """
     units: list[list[Column]] = []
     for column in columns[1:]:

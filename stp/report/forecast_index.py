@@ -74,8 +74,9 @@ class ShownEvaluation:
         case: name of the test, such as ``kitti-caltech``.
         tested: title of the test for readers, such as ``KITTI -> Caltech``.
         dataset: name of the test dataset.
-        origin: origins of the data behind the results (official, synthetic, ...), without
-            repetitions, each as values by name of the column in the results store.
+        origin: facts about the data and the protocol behind the results, by name, such as
+            ``{"source": "official", "comparable": True, ...}``. Models with equal facts share an
+            item; there are several items if models differ.
         gap: reason why there are no pictures; empty in a `PicturedEvaluation`.
         samples: samples with pictures; empty without pictures.
     """
@@ -109,8 +110,9 @@ class PicturedEvaluation(ShownEvaluation):
         leads: number of lead times.
         channels: number of channels of the data.
         variables: variables that can be chosen.
-        models: for each model, its label, name, variant and seed, and the origin of its data (as in
-            `origin`). Lists with an item for each model have this order.
+        models: for each model, its label, name, variant and seed, and facts about the data and the
+            protocol behind its results, such as ``source`` ("official") and ``comparable``; by
+            name, as in the items of ``origin``. Lists with an item for each model have this order.
     """
 
     look: str

@@ -82,7 +82,8 @@ def values(
         sample: the sample that the frames belong to.
         frames: frames of the sample, (T, C, H, W).
         variable: the variable to show.
-        scale: range of values that the colours show; ignored for brightness and colours.
+        scale: range of values that the colours of a map show. Not used for video, whose brightness
+            or colours are shown as they are.
         look: maximum size of a frame, and quality of the compression.
     """
     fields = _resize_fields(sample.fields(frames, variable), look.side)

@@ -48,16 +48,21 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
             alike.
 
     Returns:
-        lists by name, which refer to each other by index, from 0.
+        six tables and lists by name. Their rows refer to each other by index, from 0.
 
-        ``parts``: a row for each metric's exact definition with variable, level, threshold and lead
-        times. ``values``: a row for each value, with two indices: ``cell``, that of its cell in the
-        list ``cells`` of `stp.report.core.data`, and ``part``, that of its row in ``parts``.
-        ``artefacts``: a row for each artefact (folder that a stage wrote), with the indices of the
-        artefacts that are its ``inputs``, and the index in ``locks`` of its raw files (``lock``; -1
-        without any). ``behind``: for each cell, the indices of the artefacts that it was made from.
-        ``locks``: a row for each set of raw files. ``first_files``: the first three files of each
-        set.
+        - ``parts``: a row for each combination of convention, variable, level, threshold and lead
+          times that has values.
+        - ``values``: a row for each value, with its interval, number of samples and clusters, and
+          the reason if it is missing. ``cell`` is an index into the list ``cells`` of
+          `stp.report.core.data`. ``part`` is an index into ``parts``.
+        - ``artefacts``: a row for each artefact (folder that a stage wrote). ``inputs`` is a list
+          of indices into ``artefacts``. ``lock`` is an index into ``locks``; -1 if no raw files
+          were read.
+        - ``behind``: a list for each cell, with indices into ``artefacts``: those that the cell was
+          made from.
+        - ``locks``: a row for each lock file, with dataset, release, number and size of its raw
+          files.
+        - ``first_files``: the first three raw files of each row of ``locks``.
     """
     numbers, parts = cells(database), Numbers(PART)
     keys, behind = len(CELL_KEYS), len(CELL_KEYS) + len(PART)

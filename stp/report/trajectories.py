@@ -48,9 +48,10 @@ class ShownModel:
         model: name of the model.
         cell: index of the model's cell in the report page's list of all cells, from 0.
         samples: number of samples (predicted futures) of each scenario.
-        calibrated_here: whether the model is shown when the page opens; the user can show the
-            others. Named after the rule: these are the models that were calibrated on the test
-            dataset or, if there are none, all models; at most the first seven.
+        calibrated_here: whether the page shows the paths of the model when it opens; the user can
+            show the other models. The first seven models that were calibrated on the test dataset
+            are shown, hence the name. If none was calibrated there, the first seven of all models
+            are shown.
         mean: mean error over scenarios at each lead time, in metres.
         low: first quartile of the errors over scenarios at each lead time, in metres.
         high: third quartile of the errors over scenarios at each lead time, in metres.

@@ -3,7 +3,7 @@
 A situation is repeated several times with different random parameters, in one TrajNet++ ndjson file
 at 10 Hz, like the released scenarios (Atlas, section V-A and Figures 2 and 3). Each repetition has
 new people, and begins a minute after the previous one. The parameters are those of
-`stp.tracks.generators`. If people walk around obstacles, a list of discs is written too.
+`stp.tracks.generators`. If there are obstacles, which are circular, a list of them is written too.
 """
 
 import inspect
@@ -36,9 +36,10 @@ class SituationOptions:
     """Options of the generator of situations of Atlas, such as two people who cross.
 
     Attributes:
-        situation: one of `SITUATIONS`.
+        situation: the simulated encounter of people: chasing, crossing, opposing, groups or around.
         path: path of the file of tracks, TrajNet++ ndjson.
-        discs: path of the list of round obstacles; null to write none.
+        discs: path of the list of circular obstacles; required for the situation ``around``, null
+            for all others, which have no obstacles.
         times: number of repetitions of the situation.
         parameters: parameters of the situation: a number, or the bounds [lowest, highest] of a
             random number for each repetition.
@@ -71,7 +72,9 @@ class SituationOptions:
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Simulate repetitions of a situation, and write the paths of all people to one file.
 
-    If people walk around round obstacles, the list of these discs is written too.
+    A situation is a simple encounter of few people, such as two who cross: a key of `SITUATIONS`.
+    In the situation ``around``, people walk around a circular obstacle, and a list of the obstacles
+    is written too.
 
     Args:
         out: folder below which the files are written.

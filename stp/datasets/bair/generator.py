@@ -35,7 +35,8 @@ class BairOptions:
         frames: number of frames of a trajectory (30).
         size: height and width of a frame (64).
         packed: whether to write one tar archive, as published, instead of files.
-        seed: seed of all random numbers; a trajectory does not depend on their number.
+        seed: seed of all random numbers; a trajectory does not depend on how many trajectories are
+            generated.
     """
 
     train: PositiveInt = 512
@@ -48,7 +49,12 @@ class BairOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write the trajectories: ``bair/bair_robot_pushing_dataset_v0.tar``, or unpacked files.
+    """Write synthetic trajectories: ``bair/bair_robot_pushing_dataset_v0.tar``, or unpacked files.
+
+    Args:
+        out: folder of raw files, below which the files are written.
+        options: values of `BairOptions` by name; those that are missing get their defaults.
+        report: callback for the progress.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -99,11 +99,19 @@ class View(NamedTuple):
 def run(job: Job) -> Extras:
     """Write the frames (``frames.zarr``) and the clips (``index.parquet``) of BridgeData.
 
+    A view is the video of a trajectory from one camera. In the layout ``raw``, PredBench's lists
+    name the views from which clips are cut.
+
+    Args:
+        job: recipe of the preparation, with `BridgeOptions` as ``options``; the raw files; and the
+            folder to write.
+
     Returns:
         facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
-        StpError: an option, a list or a raw file is wrong, or a listed view is missing.
+        StpError: an option, a list or a raw file is wrong, or a view is in a list, but not among
+            the raw files.
     """
     options, raw, height, width, span = read_inputs(job, BridgeOptions, channels=3)
     require(span <= min(SPANS.values()), "context + horizon", span, f"at most {SPANS}")
@@ -117,11 +125,13 @@ def run(job: Job) -> Extras:
 def count(recipe: Recipe, raw: Lists) -> Planned:
     """Count the clips that `run` will write, from PredBench's lists of views, without pictures.
 
-    Used before the data are downloaded, to compare the numbers with the published ones.
+    A view is the video of a trajectory from one camera. There is a list for each split and subset,
+    with the folder and the number of frames of each of its views. The numbers of clips are compared
+    with the published ones before the pictures are downloaded.
 
     Args:
         recipe: recipe of the preparation, with ``options``, ``context`` and ``horizon``.
-        raw: finds PredBench's lists of views among the raw files.
+        raw: finds the files of the lists among the raw files.
 
     Returns:
         the clips, or their numbers by split, or the reason why a number is not known yet.

@@ -39,12 +39,12 @@ def tendency(state: np.ndarray, forcing: float) -> np.ndarray:
 
 
 def days_from(state: np.ndarray, count: int, forcing: float = FORCING) -> Iterator[np.ndarray]:
-    """Yield the states at days 0, 1, ..., count, of several runs at once.
+    """Yield the states of Lorenz's model at days 0, 1, ..., count, for several runs at once.
 
     Args:
-        state: state of the system at day 0, (..., 3 rings, 40 sites).
-        count: number of days after the first.
-        forcing: forcing of the system.
+        state: states at day 0, (..., 3 rings, 40 sites of a ring); leading axes are runs.
+        count: number of days after day 0.
+        forcing: constant forcing of the model.
     """
     yield state
     for _ in range(count):
@@ -58,15 +58,20 @@ def days_from(state: np.ndarray, count: int, forcing: float = FORCING) -> Iterat
 
 
 def truth(first_year: int, days: np.ndarray, seed: int) -> np.ndarray:
-    """Simulate the true states of the system on some days.
+    """Simulate the chaotic system, and return its true states on some days.
+
+    The system is Lorenz's model of 1996 on 3 separate rings, which stand for the waves of the
+    northern and southern storm tracks and of the tropics. A ring has 40 sites: variables, each of
+    which is coupled to its neighbours by `tendency`.
 
     Args:
         first_year: year; the simulation begins on its 1 January, after a spin-up.
-        days: days, datetime64[D], not before this date.
+        days: days whose states are returned, datetime64[D], in any order, each once, not before the
+            1 January of `first_year`.
         seed: seed of the first state.
 
     Returns:
-        states, float64 (days, 3 rings, 40 sites).
+        states in the order of `days`, float64 (days, 3 rings, 40 sites).
     """
     number = (days - np.datetime64(f"{first_year}-01-01", "D")).astype(np.int64)
     row_of_day = dict(zip(number.tolist(), range(len(days)), strict=True))
@@ -138,7 +143,7 @@ class Atmosphere:
         """Compute the fields of all variables.
 
         Args:
-            states: states of the chaotic system, (days, 3 rings, 40 sites).
+            states: states of Lorenz's model, from `truth`, (days, 3 rings, 40 sites).
             days: days of the states, datetime64[D], (days,).
 
         Returns:

@@ -66,8 +66,9 @@ def surface(
     Args:
         atmosphere: converter from states to fields.
         names: names of variables, from `LAND` or from `OCEAN`.
-        states: states of the chaotic system on these days, (days, 3 rings, 40 sites); for the
-            ocean, means over their months.
+        states: states of Lorenz's chaotic model of 1996 on these days, (days, 3 rings, 40 sites of
+            a ring), from `stp.datasets.chaosbench.chaotic_waves.truth`; for the ocean, means of
+            states over months.
         days: days of the states, datetime64[D], (days,).
 
     Returns:

@@ -86,7 +86,10 @@ class GeneratorOptions:
 
     @property
     def atmosphere(self) -> Atmosphere:
-        """The object that converts states of the chaotic system to fields on this grid."""
+        """The converter of simulated states to fields on the grid of these options.
+
+        States are those of Lorenz's chaotic model of 1996 (`chaotic_waves`).
+        """
         return Atmosphere(self.lat, self.lon, np.array(self.levels), self.variables)
 
     @property

@@ -34,9 +34,12 @@ DAMAGE = (OSError, ValueError, KeyError, TypeError, RuntimeError)
 class DaysOfStream:
     """Reads ChaosBench's variables on levels, day by day, from the tar stream of the release.
 
+    The release has one tar archive of all days, which is cut into several files, its parts. The
+    stream is the content of the parts, one after the other.
+
     Args:
         raw: the raw files.
-        names: names of the parts of the stream, in order.
+        names: names of the raw files that are the parts, in order.
         variables: levels in hPa by name of the variable, in the order of the channels.
         grid: latitudes and longitudes that the data must have.
         gravity: divisor by which the release computed heights from geopotential, m s-2.
@@ -55,7 +58,10 @@ class DaysOfStream:
 
     @property
     def name(self) -> str:
-        """Name of the stream, for errors."""
+        """Name of the stream, for errors: its first part, and the number of parts.
+
+        An example is "chaosbench/era5/era5_chunks.tar.gz.aa (6 parts)".
+        """
         return f"{self._names[0]} ({len(self._names)} parts)"
 
     def read(self, days: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:
@@ -124,7 +130,7 @@ class DaysOfStore:
 
     @property
     def name(self) -> str:
-        """Name of the store, for errors."""
+        """Path of the Zarr store, for errors."""
         return str(self._path)
 
     def read(self, days: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:

@@ -113,8 +113,9 @@ class SurfaceStream:
         names: names of the raw files that are the parts of the stream, in order.
         variables: names of the variables, in the order of the channels.
         grid: latitudes and longitudes that the data must have.
-        wanted: for each day, the day or month whose fields it gets, such as "2021-12" for
-            "2022-01-15".
+        wanted: for each day, the day or month whose fields it gets. Land has daily fields:
+            "2022-01-15" gets "2022-01-15". The ocean has monthly means: "2022-01-15" gets
+            "2022-01", or "2021-12" if it may not get a mean that includes later days.
         state: folder for stored fields, which is kept after a crash.
     """
 
@@ -163,11 +164,19 @@ class SurfaceStream:
             )
 
     def of(self, day: str) -> np.ndarray:
-        """The fields of a day, float32 (C, rows, columns), NaN where a variable is undefined."""
+        """The fields of a day, float32 (C, rows, columns), NaN where a variable is undefined.
+
+        Args:
+            day: a day that `collect` got, such as "2022-01-15".
+        """
         return np.asarray(np.load(self._path(self._wanted[day])))
 
     def done(self, day: str) -> None:
-        """Delete the stored fields of a day; those of a month, which other days share, are kept."""
+        """Delete the stored fields of a day; those of a month, which other days share, are kept.
+
+        Args:
+            day: day whose fields are not needed any more, such as "2022-01-15".
+        """
         if self._wanted[day] == day:
             self._path(day).unlink(missing_ok=True)
 

@@ -65,7 +65,7 @@ class Snippet(NamedTuple):
     Attributes:
         split: train, val or test.
         name: city, sequence and first frame, such as "hamburg_000000_000023".
-        members: files of the pictures.
+        members: the 30 picture files, in order of time.
     """
 
     split: str
@@ -129,6 +129,10 @@ def cut_windows(snippets: Iterable[Snippet], span: int) -> list[Clip]:
 def run(job: Job) -> Extras:
     """Write the frames (``frames.zarr``) and the clips (``index.parquet``) of CityScapes.
 
+    Args:
+        job: recipe of the preparation, with `CityscapesOptions` as ``options``; the raw files; and
+            the folder to write.
+
     Returns:
         facts for the receipt (record of the preparation), such as numbers of clips.
 
@@ -178,7 +182,15 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 
 def decode_snippet(raw: RawFiles, members: list[Member], side: int) -> np.ndarray:
-    """Decode the frames of a snippet, uint8 (30, 3, side, side).
+    """Read the pictures of a snippet as square frames, uint8 (30, 3, side, side).
+
+    The central square of each picture is cropped, and then resized.
+
+    Args:
+        raw: the raw files.
+        members: the 30 picture files of the snippet in order of time; each is a raw file, or a file
+            in an archive.
+        side: height and width of the result, pixels.
 
     Raises:
         StpError: a picture is damaged, or sizes differ.

@@ -58,7 +58,15 @@ class KittiOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write the drives, ``kitti/<drive>_sync.zip``, and PredBench's lists of drives.
+    """Write synthetic drives, ``kitti/<drive>_sync.zip``, and PredBench's lists of drives.
+
+    A drive is a video from a car that drives along a street. The lists name the generated drives
+    only.
+
+    Args:
+        out: folder of raw files, below which the files are written.
+        options: values of `KittiOptions` by name; those that are missing get their defaults.
+        report: callback for the progress.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -96,7 +96,15 @@ class MadeVideo:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write MOS.csv, Ratings.csv, Tags.csv, TrainTestSplit.csv and the videos.
+    """Write synthetic videos with simulated ratings: MOS.csv, Ratings.csv, Tags.csv and others.
+
+    The other files are TrainTestSplit.csv and the videos themselves, both the damaged
+    (Predicted_Videos) and the true ones (True_Videos).
+
+    Args:
+        out: folder of raw files; the files are written into its folder `PvqaOptions.folder`.
+        options: values of `PvqaOptions` by name; those that are missing get their defaults.
+        report: callback for the progress.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -121,6 +121,10 @@ def read_catalog(path: Path) -> pd.DataFrame:
 def events_of(catalog: pd.DataFrame, path: Path) -> list[Event]:
     """Make an `Event` of each row of a catalogue.
 
+    Args:
+        catalog: rows of the catalogue, from `read_catalog`.
+        path: path of the catalogue, for errors only.
+
     Raises:
         StpError: an event does not have 49 pictures at ascending times.
     """
@@ -245,10 +249,16 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 
 def check_places(raw: RawFiles, events: Iterable[Event], catalog: Path) -> None:
-    """Compare the catalogue with the identifiers in each data file.
+    """Check that the data files have each event at the index that the catalogue states.
+
+    Args:
+        raw: the raw files.
+        events: the events that are used, from `events_of`. Each has its data file, and ``place``,
+            its index in this file.
+        catalog: path of the catalogue, for errors only.
 
     Raises:
-        StpError: a file is missing or damaged, or lacks an event of the catalogue at its index.
+        StpError: a file is missing or damaged, or has another identifier at the index of an event.
     """
     by_file: dict[str, list[Event]] = {}
     for event in events:

@@ -72,7 +72,14 @@ class WeatherbenchOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write a file for each variable and year, ``weatherbench/<degrees>deg/<variable>/*.nc``.
+    """Write synthetic hourly weather, with a NetCDF file for each variable and year.
+
+    The files are ``weatherbench/<degrees>deg/<variable>/<variable>_<year>_<degrees>deg.nc``.
+
+    Args:
+        out: folder of raw files, below which the files are written.
+        options: values of `WeatherbenchOptions` by name; those that are missing get their defaults.
+        report: callback for the progress.
 
     Raises:
         StpError: an option is unknown or out of range.

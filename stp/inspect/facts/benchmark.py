@@ -15,20 +15,21 @@ from stp.plan.suite import FactSource, Suite
 
 
 class BenchmarkOptions(Strict):
-    """Where our values of the suite's benchmark come from, in a table of benchmarks.
+    """Options of a table that compares benchmarks: how to get our values in each column.
 
     Such a table has a row for each benchmark, e.g. "ChaosBench, 124 variables, 44 days, global".
-    Each option gives our values of some of the columns, by name of the column.
+    One more row has our values for the benchmark of the suite. Each of the options ``counts``,
+    ``dataset``, ``texts`` and ``metrics`` maps names of columns to the origin of our values.
 
     Attributes:
         reader: name of the reader of the suite's raw files.
-        counts: names of constants of the reader, for each column with a count, as a list of terms.
+        counts: for each column with a count, names of constants of the reader, as a list of terms.
             A term is the product of the lengths of its constants, and the count is the sum of the
             terms: ``[[VARIABLES, LEVELS], [LAND]]`` counts VARIABLES on each level, and LAND.
-        dataset: field of the suite's first dataset that has the value, for each column with a value
-            of the dataset's configuration: ``{lead_days: horizon}``.
-        texts: the value itself, for each column with a fixed text: ``{spatial_extent: global}``.
-        metrics: names of metrics of one kind, for each column that the paper does not have:
+        dataset: for each column that is filled from the file of the suite's first dataset, the key
+            of this file that has the value: ``{lead_days: horizon}``.
+        texts: for each column with a fixed text, this text: ``{spatial_extent: global}``.
+        metrics: for each column that the paper does not have, names of metrics of one kind:
             ``{physics: [spectral_divergence, spectral_residual]}``. The value lists those of them
             that the suite computes.
     """

@@ -26,7 +26,15 @@ UNEXPLAINED = "UNEXPLAINED"
 
 
 def tables_of(suite: Suite) -> dict[str, FactSource]:
-    """Find the declarations of a suite's tables of facts, by name of the table."""
+    """Find the tables of facts of a suite, and their declarations.
+
+    A table of facts shows what a paper prints about its benchmark, such as sizes of datasets or
+    settings of trainings, beside the same facts of stp.
+
+    Returns:
+        for each table of facts, by name, what the file of the suite declares: the module that
+        determines the facts of stp, the file with the printed facts, and options.
+    """
     return {name: about.facts for name, about in suite.tables.items() if about.facts}
 
 

@@ -18,8 +18,9 @@ class VariableOptions(Strict):
 
     Attributes:
         reader: name of the reader of the raw files.
-        constant: name of a constant of the reader that has the unit of each variable, by name of
-            the variable, in the order of the channels.
+        constant: name of a constant of the reader, such as ``LAND``: a dictionary from the name of
+            a variable to its unit, such as ``{"asn": "1", "d2m": "K"}``, in the order of the
+            channels.
         table: number of the paper's table, such as ``S1``. Rows of the file of printed values with
             this number in their column ``table`` are compared.
         words: our spelling of a printed unit, by printed unit, where these differ: the pair

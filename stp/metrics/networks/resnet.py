@@ -16,7 +16,13 @@ GROWTH = 4
 
 
 class Bottleneck(nn.Module):
-    """Residual block: 1 x 1, 3 x 3 and 1 x 1 convolutions, whose output is added to the input."""
+    """Residual block: 1 x 1, 3 x 3 and 1 x 1 convolutions, whose output is added to the input.
+
+    Args:
+        channels: number of channels of the input.
+        narrow: number of channels between the convolutions; the output has 4 times as many.
+        stride: stride of the 3 x 3 convolution.
+    """
 
     def __init__(self, channels: int, narrow: int, stride: int) -> None:
         super().__init__()
@@ -33,7 +39,10 @@ class Bottleneck(nn.Module):
             self.downsample = nn.Sequential(shortcut, nn.BatchNorm2d(wide))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map (N, channels, h, w) to (N, 4 x narrow, h / stride, w / stride)."""
+        """Map (N, channels, h, w) to (N, 4 * narrow, h / stride, w / stride).
+
+        Here, ``channels``, ``narrow`` and ``stride`` are the arguments of the class.
+        """
         y = self.bn1(self.conv1(x)).relu()
         y = self.bn2(self.conv2(y)).relu()
         return torch.relu(self.bn3(self.conv3(y)) + self.downsample(x))
