@@ -52,11 +52,14 @@ class Block(NamedTuple):
 class Accumulated(NamedTuple):
     """Statistics of one convention (one exact definition of a metric) over all samples.
 
-    A convention has K statistics at T' lead times (`stp.metrics.metric.Metric`).
+    Statistics are the K numbers of a sample and lead time from whose means over samples a metric is
+    computed (`stp.metrics.metric.Metric`), such as the squared error for an RMSE. They exist at the
+    last T' lead times of a forecast. T' is less than the number of lead times if the first ones
+    have none, as for a moving average.
 
     Attributes:
-        sums: sums over the samples of each cluster, float64 (clusters, K, T').
-        non_finite: non-finite statistics of all samples.
+        sums: statistics, summed over the samples of each cluster, float64 (clusters, K, T').
+        non_finite: masks that say which statistics of which samples are NaN or infinite.
         samples: statistics of each sample, float64 (N, K, T'), NaN where the forecasts lack a lead
             time or variable; None if the convention stores none.
     """

@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 
 class Uncertainty(NamedTuple):
-    """Uncertainty of the values of one metric, from a bootstrap over clusters.
+    """Intervals of the values of one metric over clusters, and why some values have none.
 
     Arrays have an axis of the S series of the metric (its variables or thresholds), and an axis of
     1 + T' values: first the overall value, then the values at the last T' of the T lead times of a
@@ -51,9 +51,10 @@ class Uncertainty(NamedTuple):
     moving average over three lead times has T' = T - 2.
 
     Attributes:
-        undefined: number of clusters whose removal alone makes the value undefined, int (S, 1 +
-            T'). There is no interval if it is above 0. Where clusters are too few for an interval,
-            nothing is removed, and the number is 0.
+        undefined: number of clusters without which the value is undefined, int (S, 1 + T').
+            Intervals need the value with each cluster left out in turn, so a value has no interval
+            if the number is above 0. The number is also 0 where clusters are fewer than ten: there
+            is no interval then, and no cluster is left out.
         ends: lower and upper ends of 95 % intervals, (2, S, 1 + T'); NaN without an interval.
         clusters: number of clusters behind the interval of each value, int (1 + T').
     """
@@ -68,7 +69,8 @@ class NonFinite(NamedTuple):
 
     Attributes:
         nan: whether a statistic is NaN, bool (N, K, T'), for each of the K statistics of a sample
-            at the last T' lead times (see `sd_rows`); K is 1 if the masks of several statistics
+            at the last T' lead times. T' is less than the number of lead times if the first ones
+            have no statistics, as for a moving average. K is 1 if the masks of several statistics
             were merged.
         infinite: whether a statistic is infinite, bool with the same shape.
         clips: names of the clips of the N samples.
@@ -83,8 +85,9 @@ class NonFinite(NamedTuple):
         """Mark the NaN and infinite entries of statistics.
 
         Args:
-            statistics: K statistics of N samples at the last T' lead times, (N, K, T'); see
-                `sd_rows`.
+            statistics: K statistics of N samples at the last T' lead times, (N, K, T'). T' is less
+                than the number of lead times if the first ones have no statistics, as for a moving
+                average.
             clips: names of the clips of the N samples.
         """
         return cls(np.isnan(statistics), np.isinf(statistics), clips)
@@ -267,9 +270,8 @@ def intervals(
         shares: for each array, whether its values are shares from 0 to 1.
 
     Returns:
-        for each array, two arrays: the number of clusters whose removal alone makes the value
-        undefined, int (S, V); and the lower and upper ends of intervals, (2, S, V), NaN without an
-        interval.
+        for each array, two arrays: the number of clusters without which a value is undefined, int
+        (S, V); and the lower and upper ends of intervals, (2, S, V), NaN without an interval.
     """
     flat = np.concatenate([part.reshape(len(counts), -1) for part in left_out], axis=1)
     ends = bootstrap.intervals(

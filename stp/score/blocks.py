@@ -47,7 +47,8 @@ class Blocks(NamedTuple):
             the blocks; None if the clusters are not blocks of time.
 
         Raises:
-            StpError: a cluster has several starts or no length, or the split has several strides.
+            StpError: a cluster has several starts or no length, or clips of the split differ in
+                their stride (number of frames of the data from one frame of a clip to the next).
         """
         if START not in index.columns or LENGTH not in index.columns:
             return None
@@ -68,10 +69,11 @@ class Blocks(NamedTuple):
         return cls(tuple(map(str, clusters["cluster"])), start, length, int(steps[0]))
 
     def groups_for_lead(self, lead: int) -> np.ndarray:
-        """Merge neighbours until each block is longer than the time up to a lead time.
+        """Merge successive clusters into blocks that are longer than the time up to a lead time.
 
-        This time is ``lead * step`` frames, where ``step`` is the number of frames between
-        successive lead times. Clusters that remain at the end are added to the last block.
+        Forecasts of different blocks are then independent (see the module). The time up to the lead
+        time is ``lead * step`` frames, where ``step`` is the number of frames between successive
+        lead times. Clusters that remain at the end are added to the last block.
 
         Args:
             lead: lead time, counted from 1.
@@ -97,10 +99,11 @@ def sum_by_group(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
 
     Args:
         values: values of G clusters, (G, ...).
-        groups: index of the group of each cluster, from 0, int64 (G,).
+        groups: index of the group of each cluster, from 0, int64 (G,). The largest index fixes the
+            number of groups.
 
     Returns:
-        sums, (groups, ...), 0 for a group without clusters.
+        sums, (largest index + 1, ...); 0 for an index that no cluster has.
     """
     sums = np.zeros((groups.max(initial=-1) + 1, *values.shape[1:]), values.dtype)
     np.add.at(sums, groups, values)

@@ -41,13 +41,14 @@ def intervals(
 ) -> np.ndarray:
     """Compute 95 % intervals over clusters (samples that are not independent).
 
-    Each value gets the first of these intervals whose condition holds:
+    Values that are no shares get the interval of the bootstrap-t, or that of Student's t if there
+    are fewer than ten effective clusters. They get none if the bootstrap-t has none: if all
+    clusters have the same value, or if 2.5 % or more of the resamples consist of clusters with
+    equal values, which makes an end infinite. Student's t is not used in place of it then.
 
-    - for shares: the exact interval of Clopper and Pearson, if each cluster is a success or a
-      failure as a whole, if there are fewer than ten effective clusters, or if the bootstrap-t has
-      no interval;
-    - the interval of Student's t, if there are fewer than ten effective clusters;
-    - the interval of the bootstrap-t.
+    Shares get the interval of the bootstrap-t, or the exact interval of Clopper and Pearson in any
+    of three cases: each cluster is a success or a failure as a whole, there are fewer than ten
+    effective clusters, or the bootstrap-t has no interval.
 
     Args:
         value: F values over all samples, each a function of means over samples, (F,).
@@ -60,10 +61,8 @@ def intervals(
             (F,).
 
     Returns:
-        Lower and upper ends, float64 (2, F). NaN if the value, or the value without some cluster,
-        is not finite. Except for shares, also NaN if 2.5 % or more of the resamples consist of
-        equal clusters: an end of the bootstrap-t is then infinite, and Student's t is not used
-        either.
+        Lower and upper ends, float64 (2, F). NaN without an interval; also if the value, or the
+        value without some cluster, is not finite.
     """
     # Blocks of columns bound the memory; all use the same resamples.
     block = max(1, CHUNK // max(len(counts), resamples))

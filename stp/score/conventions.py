@@ -18,8 +18,17 @@ def build(name: str, definition: Mapping[str, Any]) -> Convention:
     Args:
         name: name of the convention, for errors.
         definition: name of a function in ``stp.metrics``, and its options, such as
-            ``{"function": "ssim", "data_range": 2}``. The options ``region``, ``windows``,
-            ``members`` and ``batch`` can be added to any function that needs no network.
+            ``{"function": "ssim", "data_range": 2}``. Four options can be added to any function
+            that needs no network:
+
+            - ``region``: name of the part of the globe that is scored, such as ``tropics``
+              (`stp.metrics.regions`);
+            - ``windows``: lead times over which frames are averaged before they are compared, such
+              as ``weeks`` (`stp.metrics.weeks`);
+            - ``members``: how an ensemble is scored: ``mean_of_scores`` or ``score_of_mean``
+              (`stp.metrics.members`);
+            - ``batch``: number of samples in a batch; the value is the mean of the means of batches
+              (`stp.metrics.batches`).
 
     Raises:
         StpError: the function does not exist, or its options are wrong.

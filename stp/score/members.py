@@ -48,7 +48,7 @@ class Members:
         """Check that ``statistic`` is set if, and only if, there are several members.
 
         Args:
-            where: place of the rule, for the error.
+            where: source of the forecasts, such as their folder, for the error.
 
         Raises:
             StpError: a statistic is missing, or is set for a single member.

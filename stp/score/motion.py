@@ -31,12 +31,17 @@ ERRORS = "errors.parquet"
 
 @dataclass(frozen=True)
 class PeopleData:
-    """Prepared tracks in the form of frames, as metrics expect them: x and y of each person.
+    """What metrics need to know about prepared tracks: folder, units and shape of a frame.
+
+    Metrics expect frames with channels, height and width. Here the channels are the coordinates x
+    and y, the height is 1, and each person is a column. The positions themselves are in
+    `PeopleSamples`.
 
     Attributes:
         folder: folder of the prepared data.
-        attrs: attributes of the data, such as units.
-        shape: shape of a frame: 2 coordinates, 1, maximum number of people in a scenario.
+        attrs: attributes of the data: ``{"units": "m"}``.
+        shape: shape of a frame: number of coordinates (2 if `only` chose none), 1, maximum number
+            of people in a scenario.
         channels: indices of the coordinates, int64: 0 for x, 1 for y.
     """
 

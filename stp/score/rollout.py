@@ -121,9 +121,18 @@ class Rollout(FrameSamples):
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
         """Compute forecasts of n samples, start..stop-1: float32 (n, members, lead times, C, H, W).
 
-        Forecasts are computed in whole batches, counted from the first sample, and the last batch
-        stays in memory with all lead times. If a call reads only some lead times of a whole batch,
-        and the model can forecast in parts, only these lead times stay in memory.
+        Forecasts are computed in whole batches, counted from the first sample. Callers should read
+        samples and lead times in ascending order, because nothing but the latest batch stays in
+        memory: earlier samples are computed again.
+
+        The latest batch is kept with all lead times, with one exception that saves memory. If a
+        call reads some of the lead times of exactly one batch, and the model can forecast in parts,
+        lead times before these are dropped. They are computed again if they are read later.
+
+        Args:
+            start: index of the first sample.
+            stop: index after the last sample.
+            leads: indices of the lead times, from 0; all by default.
         """
         batch = min(start + self._source.batch_size, len(self._source))
         whole = len(range(self.shape[2])[leads]) == self.shape[2]

@@ -202,8 +202,8 @@ class Resolution(NamedTuple):
 
     Attributes:
         n: number of samples in each half of a set.
-        same: distance between two random halves of the first set, which is due to chance.
-        other: distance between a random half of the first set and one of the second.
+        same: distances between two random halves of the first set, which are due to chance.
+        other: distances between a random half of the first set and one of the second.
     """
 
     n: int
@@ -214,8 +214,9 @@ class Resolution(NamedTuple):
     def is_hidden(self) -> bool:
         """Whether the samples are too few to see a difference between the two sets.
 
-        This is so if the mean of ``other`` exceeds the mean of ``same`` by at most two standard
-        deviations of ``same`` over tries.
+        This is so if halves of different sets are hardly farther apart than halves of one set. The
+        mean distance in `other` is then at most the mean distance in `same` plus two standard
+        deviations of `same` over tries.
         """
         return self.other.mean <= self.same.mean + 2 * self.same.deviation
 

@@ -200,8 +200,9 @@ def write_clusters(
         names: names of the G clusters.
         counts: number of samples of each cluster, (G,).
         sums: sums of the K statistics of each convention over the samples of each cluster, by name
-            of the convention, float64 (G, K, T'). T' is the number of lead times with statistics,
-            which are the last ones.
+            of the convention, float64 (G, K, T'). They belong to the last T' lead times of a
+            forecast. T' is less than the number of lead times if the first ones have no statistics:
+            a moving average over three lead times begins at the third.
         blocks: the clusters as blocks of time, if they are such blocks.
         defined: by convention, whether its sums are defined, bool (K, T'); undefined sums are
             written as NULL. By default, all are defined.

@@ -56,9 +56,10 @@ class UnpairedDistances(NamedTuple):
         frames: number of frames of each clip that the network processed.
         height: height of a frame, pixels.
         width: width of a frame, pixels.
-        resolution: whether FVD exceeds what chance makes of so few clips: FVD between a half of
-            the real clips and a half of the generated ones, beside FVD between two halves of the
-            real clips; None for fewer than four clips.
+        resolution: two values of FVD, each a mean over random halves of the clips: between two
+            halves of the real clips, and between a half of the real and a half of the generated
+            clips. If they are alike, the clips are too few to tell the folders apart
+            (`Resolution.is_hidden`). None for fewer than four clips.
         at_infinite_n: FVD extrapolated to infinite N, with its standard error; None unless
             requested and possible.
         why_not: reason why FVD cannot be extrapolated; else empty.

@@ -136,7 +136,12 @@ class Task(ABC):
 
     @abstractmethod
     def title_of(self, fit: str) -> str:
-        """Describe the kind of models with a ``fit`` in words, such as ``baseline``, for lists."""
+        """Name the kind of a model in words, such as ``baseline``, for lists of models.
+
+        Args:
+            fit: how the model is fitted, as in its configuration: ``none``, ``calibrate``, ``sgd``
+                (gradient descent), ...
+        """
 
     def takes_class(self, fit: str) -> bool:
         """Whether the class of a model with this ``fit`` may come from another package."""

@@ -203,7 +203,16 @@ def table(density: Density, scenarios: Scenarios, first: int = 0) -> pa.Table:
 
 
 def write(folder: Path, tables: list[pa.Table]) -> None:
-    """Write tables of densities, if there are any, as one file in a folder of predictions."""
+    """Write predicted densities of people's positions to a file in a folder of predictions.
+
+    The file is ``mixtures.parquet`` for mixtures of Gaussians, ``grids.parquet`` for grids of
+    probabilities.
+
+    Args:
+        folder: folder of the predictions.
+        tables: densities of successive scenarios, as made by `table`, which are concatenated. All
+            are mixtures, or all are grids. If there are none, no file is written.
+    """
     if tables:
         name = MIXTURES if "weight" in tables[0].column_names else GRIDS
         pq.write_table(

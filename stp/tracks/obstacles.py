@@ -28,13 +28,16 @@ class Obstacles:
 
     @cached_property
     def spacing(self) -> float:
-        """Median distance between the centres of an obstacle and its nearest neighbour, metres."""
+        """Median distance from an obstacle's centre to the nearest other centre, metres.
+
+        0 if there are fewer than two obstacles.
+        """
         if len(self.position) < 2:
             return 0.0
         return float(np.median(self._tree.query(self.position, k=2)[0][:, 1]))
 
     def nearest(self, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Find the obstacle whose centre is nearest to each person.
+        """Find the obstacle whose centre is nearest to each person, whatever its radius.
 
         Args:
             position: positions of people, (..., 2), metres; NaN for absent people.
@@ -53,10 +56,21 @@ class Obstacles:
 
 
 def cells(position: np.ndarray) -> Obstacles:
-    """Make obstacles from the centres of M cells of a map, (M, 2), metres."""
+    """Make obstacles from cells of a map, which are treated as points.
+
+    The width of a cell is therefore not needed; all radii are 0.
+
+    Args:
+        position: centres of the M cells, (M, 2), metres.
+    """
     return Obstacles("grid", position, np.zeros(len(position)))
 
 
 def discs(position: np.ndarray, radius: np.ndarray) -> Obstacles:
-    """Make obstacles from M discs with centres (M, 2) and radii (M,), metres."""
+    """Make obstacles from M discs.
+
+    Args:
+        position: centres, (M, 2), metres.
+        radius: radii, (M,), metres.
+    """
     return Obstacles("discs", position, radius)

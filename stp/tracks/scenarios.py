@@ -73,7 +73,7 @@ class Scenarios:
 
     @property
     def has_future(self) -> np.ndarray:
-        """Whether each of N people is present and has a known future, by scenario, bool (S, N)."""
+        """Whether all future positions of each of N people are known, by scenario, bool (S, N)."""
         return np.asarray(np.isfinite(self.future).all(axis=(2, 3)))
 
     def batches(self, size: int) -> Iterator["Scenarios"]:
@@ -118,8 +118,8 @@ def extract(
             ``strict`` (nothing of the future is observed) or ``strict-relaxed`` (as strict, but
             people may come and go).
         smooth: width of the smoothing box filter, in samples; 0 for no smoothing.
-        fewest: minimum number of people in a scenario; under ``strict-relaxed``, only people with a
-            known future count.
+        fewest: minimum number of people in a scenario. Under ``strict-relaxed``, only those people
+            are counted whose future positions are known.
         noise: standard deviation of noise added to observed positions, metres. Under
             ``atlas-paper`` it is divided by the number of annotations per second, as in the
             released code.

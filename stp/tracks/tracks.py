@@ -147,7 +147,14 @@ def join_recordings(parts: Sequence[Tracks]) -> Tracks:
     """Concatenate recordings, with gaps between them.
 
     Each recording begins `APART` (60 s) after the end of the previous one, rounded to whole frames.
-    If a recording has names of people, all people are numbered by name.
+
+    If there are several recordings and at least one has names of people, people of all recordings
+    are numbered anew: equal names stand for the same person and get the same number. The name of a
+    person without one is the person's number. If no recording has names, numbers do not change, and
+    equal numbers in different recordings stand for different people (see `split_in_time`).
+
+    Args:
+        parts: the recordings, in order.
 
     Raises:
         StpError: the recordings have different frame rates.

@@ -106,11 +106,11 @@ def target_channels(targets: Sequence[str], data: Prepared | None) -> list[int] 
 def loss_of(
     model: ForecastModel, options: TrainOptions, context: int, name: str, data: Prepared | None
 ) -> Callable[..., Tensor]:
-    """Build the loss of a training run.
+    """Build the loss function of a training run.
 
-    If the configuration sets ``train.loss``, this loss replaces the error terms of the model's own
-    loss. The divergence term of latent codes, which `ForecastModel.drawn_forecast` returns, is
-    still added.
+    Unless the configuration sets ``train.loss``, it is the model's own loss. If it does, the named
+    loss replaces the error terms of the model's own loss. The divergence term of latent codes,
+    which `ForecastModel.drawn_forecast` returns, is still added.
 
     Args:
         model: the network.
@@ -120,13 +120,15 @@ def loss_of(
         data: prepared data, for losses that depend on channels or grid; None for other losses.
 
     Returns:
-        a function of clips, (B, T, C, H, W), and the number of the training step, which returns a
-        scalar. If lead times are drawn in training (attribute `ForecastModel.leads`), a third
-        argument is the lead time of each clip, int64 (B,).
+        a function that returns the loss of a batch, a scalar. Its arguments are the clips, (B, T,
+        C, H, W), and the number of the training step, from 0. If lead times are drawn in training
+        (attribute `ForecastModel.leads`), a third argument is the lead time of each clip, int64
+        (B,).
 
     Raises:
-        StpError: the model is not trained on forecasts, or the loss compares several forecasts of a
-            clip but the model is deterministic.
+        StpError: ``train.loss`` is set, but does not suit the model. Either no forecast is computed
+            in its training (`ForecastModel.criterion`), as for diffusion models; or the loss
+            compares several forecasts of a clip, and the model is deterministic.
     """
     if options.loss is None:
         return _own_loss(model)

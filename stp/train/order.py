@@ -48,10 +48,13 @@ def epoch_order(rows: np.ndarray, seed: int, epoch: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class LeadDraws:
-    """Draws a random lead time for each clip in each epoch.
+    """Draws a random lead time for each clip in each epoch, at which the model is then trained.
+
+    Models that get a lead time as input forecast one frame in a training step: the frame at the
+    lead time that was drawn.
 
     Attributes:
-        leads: lead times to draw from, from 1.
+        leads: lead times to draw from, counted from 1.
         context: number of context frames.
         seed: seed of the training.
     """
@@ -64,13 +67,17 @@ class LeadDraws:
     def of(
         cls, model: "ForecastModel", context: int, seed: int, lead: int | None = None
     ) -> "LeadDraws | None":
-        """Make an instance for a model that needs lead times in training; None for other models.
+        """Make the draws of lead times for a model that is trained with drawn lead times.
 
         Args:
-            model: the model.
+            model: the model. Its attribute `leads` has the lead times to draw from.
             context: number of context frames.
             seed: seed of the training.
-            lead: lead time of a network that is trained for one lead time; None for other networks.
+            lead: the only lead time to draw, for a network that is trained for one lead time; None
+                for all of ``model.leads``.
+
+        Returns:
+            the draws; None if the model does not take lead times, or has none to draw from.
         """
         if not model.needs_lead_times or not model.leads:
             return None
@@ -93,8 +100,8 @@ class LeadDraws:
             epoch: index of the epoch, from 0.
 
         Returns:
-            a function from indices of B clips to indices of frames, int64 (B, context + 1): the
-            context frames, then the frame at the drawn lead time.
+            a function from indices of B clips to indices of frames within each clip, from 0, int64
+            (B, context + 1): the context frames, then the frame at the drawn lead time.
         """
 
         def of(rows: np.ndarray) -> np.ndarray:

@@ -131,9 +131,11 @@ def leak(
     """Measure how much of the future a dataset shows to models.
 
     Datasets of people: the future of all people is moved by one metre. Neither the input of a
-    predictor nor its prediction should then change. A second table has the errors of predictors
-    under each protocol, on all scenarios and on those that all protocols have. Predictors have the
-    parameters that were released for the dataset, or else their defaults.
+    predictor nor its prediction should then change. This is measured under each protocol, a way to
+    cut scenarios from tracks: atlas-paper (as the released code of Atlas), strict and
+    strict-relaxed. A second table compares the errors of predictors under these protocols, on all
+    scenarios of each and on those that all protocols have. Predictors have the parameters that were
+    released for the dataset, or else their defaults.
 
     Datasets with monthly means of the ocean: ChaosBench gives each day the mean of its whole month,
     which contains later days. Persistence forecasts from these means are compared with those from

@@ -40,7 +40,8 @@ def facts(
     """Compare facts printed in the suite's paper with configuration, networks and data.
 
     All differences are shown first, each with the declared reason, and then the names of the
-    suite's tables of facts. --table results/tables/NAME.csv writes the table of this name instead.
+    suite's tables of facts. With --table, one of these tables is written instead. The name of the
+    file says which: --table results/tables/training_protocol.csv writes training_protocol.
 
     Exit codes: 0 all differences have a reason, 1 an error, 2 wrong usage, 3 a difference has no
     reason.

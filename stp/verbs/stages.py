@@ -148,7 +148,11 @@ def _check_files(plan: Any, releases: list[Any]) -> None:
 
 @command()
 def prepare(targets: Targets, configfile: ConfigFile = DEMO, log: Log = None) -> None:
-    """Turn raw files into frames.zarr and index.parquet."""
+    """Turn the raw files of datasets into prepared data, such as frames.zarr and index.parquet.
+
+    Targets are words or paths of receipts (artefact.json). Words, such as `kth`, select the
+    datasets of the scale file whose paths have all of them.
+    """
     _make("prepare", targets, configfile, log)
 
 
@@ -159,7 +163,11 @@ def train(
     log: Log = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
 ) -> None:
-    """Train a model on a dataset; continues where an interrupted training run stopped."""
+    """Train models on datasets; continues where an interrupted training run stopped.
+
+    Targets are words or paths of receipts (artefact.json). Words, such as `convlstm kth`, select
+    the training runs of the scale file whose paths have all of them.
+    """
     _make("train", targets, configfile, log, **({"device": device} if device else {}))
 
 
@@ -170,7 +178,11 @@ def predict(
     log: Log = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
 ) -> None:
-    """Predict the test clips of one model on one dataset into predictions.zarr."""
+    """Predict the test clips of datasets with models; write the forecasts as predictions.zarr.
+
+    Targets are words or paths of receipts (artefact.json). Words, such as `convlstm kth`, select
+    the predictions of the scale file whose paths have all of them.
+    """
     _make("predict", targets, configfile, log, **({"device": device} if device else {}))
 
 
@@ -185,6 +197,9 @@ def features(
 
     Only features that a distance between sets of clips (FVD, KVD) needs are made; see `stp
     list weights`.
+
+    Targets are words or paths of receipts (artefact.json). Words, such as `convlstm kth`, select
+    the features of the scale file whose paths have all of them.
     """
     _make("features", targets, configfile, log, **({"device": device} if device else {}))
 
@@ -198,7 +213,11 @@ def score(
 ) -> None:
     """Compare predictions with observations: scores.parquet and sample_scores.parquet.
 
-    If the scale file sets `keep`, predictions are computed here, and only that number is stored.
+    If the scale file sets `keep`, forecasts are computed or read here, and scored at once. Only
+    those that `keep` chooses (a number of them, or names of clips) are stored.
+
+    Targets are words or paths of receipts (artefact.json). Words, such as `convlstm kth`, select
+    the scores of the scale file whose paths have all of them.
     """
     _make("score", targets, configfile, log, **({"device": device} if device else {}))
 

@@ -73,6 +73,9 @@ def verify(
 ) -> None:
     """Verify the checksums of finished artefacts, and name damaged ones and the folders to delete.
 
+    Words, such as `simvpv2 kth`, select the artefacts whose paths have all of them. A word with a
+    slash is the path of one artefact's receipt (artefact.json), and selects this artefact.
+
     The receipt of an artefact has the SHA-256 of its files; a copy of the receipt shows whether it
     was edited. Raw files are checked by `stp fetch --check`.
 
@@ -121,6 +124,9 @@ def accept(
     configfile: ConfigFile = DEMO,
 ) -> None:
     """Declare that artefacts of older code are current, so that they are not made again.
+
+    Words, such as `convlstm kth`, select the artefacts whose paths have all of them. A word with a
+    slash is the path of one artefact's receipt (artefact.json), and selects this artefact.
 
     Only artefacts that differ from the plan in nothing but code can be accepted. Tables, exported
     bundles and `stp trace` name the declaration, its author and its reason. Receipts do not change.

@@ -19,8 +19,10 @@ NEEDS = {
 def values(database: Database, features: NetworkFeatures | None) -> np.ndarray | Unavailable:
     """Concatenate the features of each video, of all kinds that the measure uses.
 
-    A kind (also called a part) is, for instance, ``mcs`` or ``lpips``. Some kinds need more than
-    the predicted frames: ``lpips`` the true future, ``entropy`` a network that classifies.
+    `stp.opinions.network_features.PARTS` describes the kinds, which it calls parts. Two examples
+    are ``mcs`` (similarities of the feature maps of all frames with those of the last observed
+    frame) and ``lpips`` (LPIPS of predicted and true frames). ``mse``, ``cosine`` and ``lpips``
+    need the true future; ``entropy`` needs a network that classifies frames.
 
     Args:
         database: the rated videos.
@@ -28,8 +30,9 @@ def values(database: Database, features: NetworkFeatures | None) -> np.ndarray |
             uses; None if the weights of the network are missing.
 
     Returns:
-        float64 (number of videos, number of features of all kinds together), or `Unavailable` if
-        the weights are missing, or what a kind needs.
+        float64 (number of videos, number of features of all kinds together). `Unavailable`, with
+        the reason, if the weights are missing or a kind cannot be computed, for example since the
+        true future is missing.
     """
     if features is None:
         return Unavailable("the weights of the network are missing (see `stp list weights`)")

@@ -30,9 +30,9 @@ SIDE = 1.35  # for labels
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
     """Draw the mean ranks of models over datasets, and join ranks that do not differ significantly.
 
-    A block of Friedman's test is a test dataset. Ranks for several subsets, frame intervals and
-    columns of one dataset are averaged first, because they depend on the same clips or training
-    runs.
+    A block of Friedman's test is a test dataset. Models are ranked in each column (metric) of the
+    table, for each subset and frame interval of a dataset. All ranks of a model on one dataset are
+    averaged first, because they depend on the same clips or training runs.
 
     Args:
         scores: scores of all models in all tests of a table.

@@ -120,8 +120,9 @@ class Course:
 
         Args:
             column: error to average: ``ADE`` or ``FDE``.
-            interval: True for a band that is the 95 % interval over episodes; False for one
-                standard deviation over scenarios to either side.
+            interval: True for a band that is the 95 % interval over episodes (groups of scenarios
+                that overlap in time); False for one standard deviation over scenarios to either
+                side.
         """
         return average_bands(
             [band(scene.of(column), scene.episode, interval) for scene in self.scenes()]
@@ -378,8 +379,9 @@ def about_bands(interval: Iterable[bool]) -> str:
     """Explain the meaning of bands in a line of text, for the notes of a figure.
 
     Args:
-        interval: for each panel, True if its bands are 95 % intervals over episodes; False if they
-            span one standard deviation over scenarios to either side.
+        interval: for each panel, True if its bands are 95 % intervals over episodes (groups of
+            scenarios that overlap in time); False if they span one standard deviation over
+            scenarios to either side.
     """
     kinds = set(interval)
     text_of = {

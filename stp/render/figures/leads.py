@@ -146,11 +146,11 @@ def as_printed(
 
 
 def about_printed(comparable: bool) -> str:
-    """Explain the meaning of dashed lines in a sentence, for the notes of a figure.
+    """Write the note below a figure that says that dashed curves are published values.
 
     Args:
         comparable: whether all results of the figure may be compared with published values; if not,
-            the sentence says so.
+            the note says so.
     """
     return "dashed: as published" + ("" if comparable else ", of other data: not comparable")
 

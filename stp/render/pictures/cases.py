@@ -31,7 +31,15 @@ class TestedCase:
 
 
 def cases(manifest: Manifest) -> dict[str, list[Cell]]:
-    """Cells (results of one model and seed) by name of their case, in the order of the manifest."""
+    """Group cells (results of one model and seed) by case: a test on one dataset in one setting.
+
+    Args:
+        manifest: the part of the plan that one table of the benchmark is made from.
+
+    Returns:
+        cells in the order of the manifest, by name of the case, such as ``kitti-caltech`` (trained
+        on kitti, tested on caltech).
+    """
     by_case: dict[str, list[Cell]] = {}
     for cell in manifest.cells:
         by_case.setdefault(cell.key.case_name, []).append(cell)
@@ -42,7 +50,7 @@ def find_case(manifest: Manifest, name: str) -> TestedCase:
     """Find a case (a test on one dataset in one setting) by its name, such as ``kitti-caltech``.
 
     Args:
-        manifest: list of the tests and models of one table of the benchmark.
+        manifest: the part of the plan that one table of the benchmark is made from.
         name: name of the case.
 
     Raises:

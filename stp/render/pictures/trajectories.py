@@ -88,8 +88,8 @@ class Compared:
         cells: cell of each model's first seed, by label of the model.
         place: the prepared test dataset, with its map.
         scenarios: the scenarios of the test.
-        predicted: K samples of predicted positions of N people at T steps, by label of the model,
-            (K, S, N, T, 2), in metres.
+        predicted: K predictions of each scenario, by label of the model: positions of N people at T
+            future steps, (K, S, N, T, 2), in metres.
         absent: reason why a model has no predictions, by label of the model.
         mixtures: predicted mixtures of Gaussians, by label of the model, for those models that
             predict mixtures.
@@ -121,11 +121,11 @@ class Compared:
     def choose_scenarios(self, many: int) -> list[int]:
         """Choose ``many`` scenarios: those with the largest difference between models first.
 
-        One scenario is chosen from each episode; if these are not enough, the scenarios with the
-        next largest differences follow.
+        An episode is a group of scenarios that overlap in time. One scenario is chosen from each
+        episode; if these are not enough, the scenarios with the next largest differences follow.
 
         Returns:
-            indices of the scenarios.
+            indices of the scenarios, from 0.
         """
         order = np.argsort(-self.difference, kind="stable")
         _, first = np.unique(self.scenarios.episode[order], return_index=True)
@@ -134,12 +134,22 @@ class Compared:
         return [int(number) for number in np.concatenate([leading, others])[:many]]
 
     def measure(self, number: int) -> str:
-        """Describe the value by which a scenario was chosen, as in ``models 0.52 m apart``."""
+        """Describe the value by which a scenario was chosen, as in ``models 0.52 m apart``.
+
+        With a single model, it is the mean error of this model: ``error 0.52 m``.
+
+        Args:
+            number: index of the scenario, from 0.
+        """
         distance = f"{self.difference[number]:.2f} m"
         return f"error {distance}" if len(self.predicted) == 1 else f"models {distance} apart"
 
     def name(self, number: int) -> str:
-        """Name of a scenario in file names and titles, given its index."""
+        """Name of a scenario in titles: ``scenario 3, frame 780, episode 2``.
+
+        Args:
+            number: index of the scenario, from 0.
+        """
         start = self.scenarios.start[number]
         return f"scenario {number}, frame {start:g}, episode {self.scenarios.episode[number] + 1}"
 
@@ -265,7 +275,7 @@ def evaluation_of(manifest: Manifest, name: str | None = None) -> Compared:
     """Read what all models predicted in one test of a table, to compare their paths.
 
     Args:
-        manifest: list of the results that the table is made from.
+        manifest: the part of the plan that the table is made from.
         name: name of the test, such as ``atlas_eth-strict``; None for the first test.
 
     Returns:

@@ -19,13 +19,14 @@ class Standing:
         rivals: number of rivals, including the value itself; 1 if it has no others.
         rank: rank, 1 for the best; equal values share the smallest rank; None if `rivals` is 1.
         place: how the value is highlighted: 1 as best, 2 as second best, 0 not at all. Values are
-            compared as rounded for print. 1 is for all values that print like the best and are not
-            significantly worse, 2 for those that print like the next best if there are more than
-            two rivals. All are 0 if all print the same.
+            compared as printed: errors that print as 0.12, 0.12, 0.14 and 0.20 have the places 1,
+            1, 2 and 0. There are three exceptions. A value that prints like the best, but is
+            significantly worse, has place 0. Of two rivals, the worse has place 0. If all rivals
+            print the same, all have place 0.
         best: title of the model with the best value; empty if `rivals` is 1.
         p: p value of the difference from the best value, as in table ``comparisons``; None for the
             best value itself, and if there is a ``reason``.
-        corrected: p value, corrected for the tests of all pairs of rivals.
+        corrected: `p`, corrected for the tests of all pairs of rivals; None if `p` is None.
         is_worse: whether the value is significantly worse than the best; None without a test.
         reason: reason why there is no p value.
     """

@@ -35,8 +35,9 @@ def of_cell(database: Path, details: CellDetails) -> Grid:
     """Make the page of a cell (one model on one dataset): data, scores, costs and provenance.
 
     Args:
-        database: path of the results store.
-        details: all that the store has on the cell.
+        database: path of the results store. The names of raw files are read from it, and the page
+            shows a command that queries it.
+        details: data, scores, costs and attempts of the cell, read from the store.
     """
     cell = details.cell
     return Grid(
@@ -69,7 +70,7 @@ def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Step]) -> Gr
     """Make the page of an artefact (a stored folder, such as trained weights) of several cells.
 
     Args:
-        database: path of the results store.
+        database: path of the results store, from which the names of raw files are read.
         artefact: the artefact, with the cells made from it.
         steps: record of the artefact, with its costs, attempts and log; a list of one `Step`,
             because `artefacts_section` takes a list.
@@ -252,7 +253,7 @@ def artefacts_section(
     A row has the stage of the artefact and what it cost. Notes below have folders and logs.
 
     Args:
-        database: path of the results store.
+        database: path of the results store, from which the names of raw files are read.
         steps: records of the artefacts, each with its costs, attempts and log.
         title: heading of the section.
     """

@@ -15,14 +15,15 @@ FEWEST_RUNS = 4
 
 
 def demand_runs(runs: Iterable[tuple[str, int]], where: str) -> None:
-    """Refuse a study with too few repeated runs.
+    """Refuse a study of repeated runs if a model has fewer than four seeds.
 
     Args:
-        runs: name and number of seeds of each training run.
+        runs: name of each trained model with its dataset, such as ``convlstm on kth``, and its
+            number of seeds. Each seed is a run.
         where: path of the file that lists the seeds, for the error.
 
     Raises:
-        ConfigurationError: no model is trained with seeds, or a training run has too few seeds.
+        ConfigurationError: no model is trained with seeds, or one has fewer than four.
     """
     runs = list(runs)
     few = [f"{name}: {number}" for name, number in runs if number < FEWEST_RUNS]

@@ -37,7 +37,7 @@ def render_table(manifest: Path, database: Path, out: Path) -> None:
     If the dimension is shown by lead time, ``<name>_leads.csv`` has the values at each lead time.
 
     Args:
-        manifest: path of the manifest (JSON list of the results that the table is made from).
+        manifest: path of the manifest (JSON), the part of the plan that the table is made from.
         database: path of the results store that was built from the same manifest.
         out: path of ``<name>.csv``; the other files are written next to it.
 
@@ -55,15 +55,17 @@ def render_partial(manifest: Path, failures: Mapping[str, "Failure"], out_dir: P
     """Write the finished part of incomplete tables, directly from the folders of scores.
 
     Args:
-        manifest: path of the manifest with the cells of the tables.
-        failures: records of failed attempts, which give the reasons for gaps, keyed as by
-            `stp.run.failures.of_plan`: by folder of the artefact, relative to the store. Folders
-            without the fingerprint, and paths of cells as returned, are accepted, too.
+        manifest: path of the manifest (JSON), which names the tables and their cells.
+        failures: records of failed attempts, which give the reasons for gaps. The key is the folder
+            of the artefact that failed, relative to the store, such as
+            ``models/kth/convlstm/default/seed-0/8387d1c36e2f262c``. The fingerprint at its end may
+            be left out. A key may also be the path of a cell, in the form that is returned.
         out_dir: folder of partial tables, not of final tables.
 
     Returns:
-        paths of the cells without scores: folders of scores, relative to ``scores/`` in the store,
-        without the fingerprint.
+        paths of the cells without scores, such as
+        ``short_term/predbench/default/convlstm/kth/seed-0``: the folder of the scores, relative to
+        ``scores/`` in the store, without the fingerprint.
     """
     plan = load_manifest(manifest)
     collected = []
@@ -82,11 +84,16 @@ def render_partial(manifest: Path, failures: Mapping[str, "Failure"], out_dir: P
 
 
 def read_scores(path: Path, plan: Manifest) -> pa.Table:
-    """Read the scores of one dimension (the cells of one table) from the results store.
+    """Read the scores of all cells of one dimension from the results store.
 
     Args:
         path: path of the results store.
         plan: manifest of the dimension.
+
+    Returns:
+        table with the columns of `stp.collect.scores.COLLECTED`. A row is one value of a cell: a
+        statistic, such as the mean, of one convention. Values at single lead times are left out
+        unless the dimension is shown by lead time.
 
     Raises:
         FileError: the store is missing or damaged.

@@ -54,7 +54,10 @@ class PublishedRuns:
 
     Attributes:
         runs: printed value of each run, as text.
-        std, pvalue: printed standard deviation and p value of the runs, as text.
+        std: printed standard deviation of the runs, as text.
+        pvalue: printed p value, as text. The paper does not name the test. The larger p value of
+            two t-tests reproduces it: the first half of the runs against the second, and runs with
+            odd numbers against runs with even numbers.
         note: reason why the printed values are doubtful; else empty.
         statistics: statistics by name (see `describe_runs`), computed by stp from the printed,
             rounded runs.
@@ -105,7 +108,7 @@ def read_runs(manifest: Path) -> tuple[Manifest, list[RepeatedRuns]]:
     """Read the repeated runs of every model that is trained with several seeds.
 
     Args:
-        manifest: path of the manifest (JSON list of the results that the table is made from).
+        manifest: path of the manifest (JSON), the part of the plan that the table is made from.
 
     Returns:
         the content of the manifest, reduced to such models; and the runs of each model on each
@@ -237,7 +240,7 @@ def render_reliability(manifest: Path, out: Path) -> None:
     plot) as .png and .svg.
 
     Args:
-        manifest: path of the manifest (JSON list of the results that the table is made from).
+        manifest: path of the manifest (JSON), the part of the plan that the table is made from.
         out: path of the CSV file; the other files are written next to it.
 
     Raises:

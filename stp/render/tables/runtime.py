@@ -47,7 +47,9 @@ Row = dict[str, Any]
 
 
 def render_runtime(database: Path, out: Path) -> None:
-    """Write the table of run times as .csv, .md, .html and .tex.
+    """Write the table of times that predictors of people need for a scenario.
+
+    It is written as .csv, .md, .html and .tex.
 
     Args:
         database: path of the results store.
@@ -69,7 +71,10 @@ def _read(database: Path) -> list[Row]:
 
 
 def page(database: Path) -> Grid:
-    """Make the page of run times, as `stp table` shows it.
+    """Make the page of times that predictors need for a scenario, as `stp table` shows it.
+
+    Args:
+        database: path of the results store.
 
     Raises:
         StpError: the store is missing, or was made by an older version.

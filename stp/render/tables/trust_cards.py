@@ -29,7 +29,8 @@ class Card(NamedTuple):
         dataset: name of the dataset.
         convention: name of the metric's exact definition.
         of: what was measured: values by distortion and intensity, bias, and run time.
-        people: share of people's answers that agree with the metric, in per cent; None if unknown.
+        people: share of people's answers that agree with the metric, in per cent, from a study in
+            which they chose the better of two videos; None if unknown.
         why_no_people: reason why `people` is unknown; else empty.
     """
 
@@ -66,11 +67,14 @@ def render_trust_cards(manifest: Path, out: Path) -> None:
     """Write the table of trust cards (what each metric notices) as .csv, .md, .tex and .html.
 
     Args:
-        manifest: path of the manifest (JSON list of the results) of the distortion study.
-        out: path of the CSV file; agreement with people is read from a table in the same folder.
+        manifest: path of the manifest (JSON), the part of the plan that the distortion study is
+            made from.
+        out: path of the CSV file. Agreement with people is read from
+            ``agreement_with_people.csv`` in the same folder, which `stp study preferences` writes;
+            without this file, it is unknown.
 
     Raises:
-        StpError: a file is missing or damaged.
+        StpError: the manifest or scores are missing, or a file is damaged.
     """
     plan = load_manifest(manifest)
     people = read_agreements(out.with_name(f"{TABLE}.csv"))

@@ -76,10 +76,12 @@ def verdict_query(query: str) -> str:
     - ``value``: first value;
     - ``against``, ``other``: description of the second value, and the value;
     - ``outcome``: whether the comparison agrees with the finding; NULL if undecided;
-    - ``fair``: of an undecided comparison, whether a missing value could decide it. If so, the part
-      is "not enough data", else "not comparable";
+    - ``fair``: whether the two values can be compared at all, as FVD of equal numbers of clips can.
+      It matters where no decision is possible: the part is then "not enough data" if an undecided
+      comparison is fair (it lacks only a value), else "not comparable";
     - ``remark``: reason why the comparison is undecided;
-    - ``bytes``: origin of our data, in words; NULL if not evaluated;
+    - ``bytes``: origin of the raw files behind our value, such as "synthetic data"; NULL if the
+      model was not evaluated. It is named after the bytes of these files;
     - ``comparable``: whether our values may be compared with the paper's;
     - ``in_common``: number of test clips behind both values; the only optional column.
 

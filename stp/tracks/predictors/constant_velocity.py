@@ -50,8 +50,9 @@ def predict(
             (S, N, steps, 2), metres; None for none.
 
     Returns:
-        positions, (S, N, steps, 2), metres; NaN for absent people. With an uncertainty and without
-        jitter, a Gaussian for each person and step, whose variance grows linearly over the steps.
+        positions, (S, N, steps, 2), metres; NaN for absent people. If ``parameters.uncertainty``
+        is set and ``jitter`` is None, a Gaussian of the position instead, for each person and step;
+        its variance grows linearly over the steps.
     """
     velocity = filtered_velocity(scenarios.observed, scenarios.dt, parameters.velocity)
     ahead = np.arange(1, steps + 1)[:, None] * scenarios.dt

@@ -26,10 +26,20 @@ DISC_FACTOR = 1.5
 class Parameters:
     """Parameters of the forces between people, and between a person and the nearest obstacle.
 
+    At distance d between centres, the force is w * a * exp(-|d0 - d| / b) + K * max(0, d0 - d). It
+    pushes the person away from the other person or the obstacle. Bodies touch at the distance d0
+    and overlap if d is smaller. The weight w, at most 1, depends on the direction to the other
+    person or the obstacle (`stp.tracks.forces.sight_weight`). Letters are those of the released
+    code of Atlas.
+
     Attributes:
-        strength, strength_obstacle: force at contact, newtons (a, ao of the released code).
-        range, range_obstacle: decay length, metres (b, bo).
-        contact, contact_obstacle: contact force per overlap of bodies, newtons per metre (K, Ko).
+        strength: force a, which decays with distance, between people who touch, newtons.
+        range: length b over which this force decays by the factor e, metres.
+        contact: additional force K per overlap of two bodies, newtons per metre; 0 without overlap.
+        strength_obstacle: as `strength`, for the nearest obstacle (ao); the force is 1.5 times as
+            large if obstacles are discs.
+        range_obstacle: as `range`, for the nearest obstacle (bo), metres.
+        contact_obstacle: as `contact`, for the nearest obstacle (Ko), newtons per metre.
         body: constants of a person's body, the same for all people: mass, radius, ...
     """
 

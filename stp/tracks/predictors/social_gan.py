@@ -30,9 +30,10 @@ class Parameters:
 
 
 class Reader(nn.Module):
-    """LSTM that reads O observed displacements of P people, (O, P, 2), and returns its last state.
+    """The first LSTM, the encoder: reads observed displacements and returns its last state.
 
-    The state has 32 numbers for each person, (P, HIDDEN).
+    The input is O observed displacements of P people, (O, P, 2), metres. The state has 32 numbers
+    for each person, (P, HIDDEN).
     """
 
     def __init__(self) -> None:
@@ -46,7 +47,12 @@ class Reader(nn.Module):
 
 
 class Writer(nn.Module):
-    """LSTM that maps a state and the last observed displacement to future displacements."""
+    """The second LSTM, the decoder: generates future displacements one after another.
+
+    Its initial state, (P, HIDDEN), joins features of the observed displacements of each of P people
+    and a noise vector. The input of its first step is the last observed displacement, (P, 2); the
+    input of each later step is the displacement that it generated before.
+    """
 
     def __init__(self) -> None:
         super().__init__()

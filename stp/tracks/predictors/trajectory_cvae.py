@@ -69,7 +69,8 @@ class Cvae(nn.Module):
     Its inputs are the observed velocities and the neighbours of P people (see `tensors`). The
     method `mixture` returns the log-probabilities of Z modes, (P, Z). A mode is one way in which a
     person may go on. For each mode and each of T future steps, the method also returns mean, (P, Z,
-    T, 2), and covariance, (P, Z, T, 3), of the person's position.
+    T, 2), and covariance, (P, Z, T, 3), of the person's position. The three numbers of a covariance
+    are its elements xx, xy and yy: variance along x, covariance of x and y, and variance along y.
 
     Args:
         parameters: options of the network.
