@@ -48,9 +48,9 @@ class ShownModel:
         model: name of the model.
         cell: index of the model's cell in the report page's list of all cells, from 0.
         samples: number of samples (predicted futures) of each scenario.
-        calibrated_here: whether the page shows the paths of the model when it opens; the user can
+        shown_at_first: whether the page shows the paths of the model when it opens; the user can
             show the other models. The first seven models that were calibrated on the test dataset
-            are shown, hence the name. If none was calibrated there, the first seven of all models
+            are shown. If none was calibrated there, the first seven of all models
             are shown.
         mean: mean error over scenarios at each lead time, in metres.
         low: first quartile of the errors over scenarios at each lead time, in metres.
@@ -61,7 +61,7 @@ class ShownModel:
     model: str
     cell: int
     samples: int
-    calibrated_here: bool
+    shown_at_first: bool
     mean: list[float]
     low: list[float]
     high: list[float]
@@ -308,7 +308,7 @@ def _model(compared: Compared, label: str, numbers: Mapping[CellKey, int]) -> Sh
         model=cell.key.model,
         cell=numbers[cell.key],
         samples=len(predicted),
-        calibrated_here=label in select_models(compared),
+        shown_at_first=label in select_models(compared),
         mean=_metres(np.mean(steps, axis=1)),
         low=_metres(low),
         high=_metres(high),

@@ -408,8 +408,8 @@
     const [about, piece] = [test.scenarios[at], stp.data(test.piece)];
     const scene = piece.scenes[at];
     const without = stp.get("without");
-    // Those that were calibrated on this dataset, unless somebody chose others.
-    const hidden = new Set(without === null ? test.models.filter((m) => !m.calibrated_here).map((m) => m.label)
+    // As the page opens, unless somebody chose others.
+    const hidden = new Set(without === null ? test.models.filter((m) => !m.shown_at_first).map((m) => m.label)
       : without.split("~").filter((label) => label));
     const world = map(test, piece, scene, `Map of ${title}, ${about.name}: observed, true and predicted paths of `
       + `${stp.count(about.people, "person", "people")}; the errors are in the table below`);
