@@ -84,7 +84,7 @@ CASES = {
     "bridge": Case(
         [3, 8, 8],
         {
-            **{"trajectories": 6, "elsewhere": 1, "cameras": 2, "frames": 5, "long_frames": 36},
+            **{"trajectories": 6, "elsewhere": 1, "cameras": 2, "frames": 5, "long_frames": 12},
             **{"height": 16, "width": 16, "packed": False},
         },
         unread=("agent_data.pkl", "lang.txt"),
