@@ -44,11 +44,16 @@ def chosen(commit: str) -> list[str]:
 
 
 def long_except(short: Collection[Any], values: Collection[Any], part: str) -> list[Any]:
-    """Values of a parameter, of which all but some belong to a part."""
+    """Values of a parameter, or tuples of several ones, of which all but some belong to a part."""
     import pytest  # not for those who ask for a commit's part
 
     long = pytest.mark.long(part=part)
-    return [value if value in short else pytest.param(value, marks=long) for value in values]
+    return [
+        value
+        if value in short
+        else pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=long)
+        for value in values
+    ]
 
 
 if __name__ == "__main__":

@@ -56,7 +56,9 @@ def by_the_package(name: str, state: dict[str, torch.Tensor], x, y) -> np.ndarra
 
 
 @pytest.mark.parametrize("name", sorted(TAPS))
-@pytest.mark.parametrize("size", [(40, 40), (37, 50)])
+@pytest.mark.parametrize(
+    "size", [pytest.param((40, 40), marks=pytest.mark.long(part="learning")), (37, 50)]
+)
 def test_it_equals_the_package_with_seeded_weights(name: str, size: tuple[int, int]) -> None:
     x, y = frames(2, 2, 3, *size)
     actual = compare(Lpips(name, seeded(name)), x, y)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scv_faults
 from conventions import convention
+from parts import long_except
 from scipy import ndimage
 from scv_faults import (
     CONTEXT,
@@ -45,8 +46,14 @@ def test_true_videos_keep_the_rules(name, size):
     assert metric.statistics(films, films)[:, 0, 0].tolist() == [1] * number
 
 
-@pytest.mark.parametrize("size", [32, 64, pytest.param(128, marks=pytest.mark.long(part="suites"))])
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize(
+    ("name", "size"),
+    long_except(
+        [*((name, 32) for name in RULES), (scv_faults.RTWM, 64)],
+        [(name, size) for name in RULES for size in (32, 64, 128)],
+        part="suites",
+    ),
+)
 def test_faulty_videos_break_the_rules(name, size):
     """Each fault breaks a rule, so that the share of the rules that are kept is below 1.
 

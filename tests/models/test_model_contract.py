@@ -370,7 +370,7 @@ def noise_of_the_clip(model: nn.Module, clip: torch.Tensor, step: int) -> torch.
 
 @pytest.mark.parametrize(
     "name",
-    long_except(["convlstm", "mcvd"], [n for n in TWELVE if n not in BATCH_NORM], part="learning"),
+    long_except(["convlstm"], [n for n in TWELVE if n not in BATCH_NORM], part="learning"),
 )
 def test_a_batch_in_parts_has_the_gradient_of_the_whole(tmp_path, squares, monkeypatch, name):
     """Exactly where nothing is drawn for a clip; dropout and MCVD's noise are others in parts."""
@@ -464,7 +464,8 @@ BUDGET = {name: ({**ONE_EPOCH, "epochs": 15}, {}) for name in TWELVE} | {
 """Training and other options of each model: 40 to 150 steps on 40 clips."""
 
 
-@pytest.mark.parametrize("name", long_except(["convlstm", "simvpv2"], TWELVE, part="learning"))
+@pytest.mark.long(part="learning")
+@pytest.mark.parametrize("name", TWELVE)
 def test_beats_persistence_on_clips_that_it_was_not_trained_on(tmp_path, squares, name):
     train, options = BUDGET[name]
     what = {**recipe(name, SMALL, **options), "train": {**train, "validate_every": 5}}

@@ -143,7 +143,7 @@ class Probabilities:
     "name",
     [
         pytest.param(name, marks=pytest.mark.long(part="learning"))
-        if name in ("phydnet", "mcvd")
+        if name in ("predrnnv2", "phydnet", "mcvd")
         else name
         for name in RANDOM
     ],

@@ -45,15 +45,9 @@ def ends(metric: Agreement, pairs: Pairs, drawn: list[np.ndarray]) -> tuple[floa
     return low.value, high.value
 
 
+@pytest.mark.long(part="suites")
 @pytest.mark.parametrize(
-    ("truth", "learnt"),
-    [
-        (0.0, "training"),
-        *(
-            pytest.param(*case, marks=pytest.mark.long(part="suites"))
-            for case in ((0.0, "test"), (0.0, "noise"), (0.5, "training"))
-        ),
-    ],
+    ("truth", "learnt"), [(0.0, "training"), (0.0, "test"), (0.0, "noise"), (0.5, "training")]
 )
 def test_intervals_hold_the_value_and_95_of_100_the_truth(truth: float, learnt: str):
     """Trainings turn a value without relation this way and that, so that signs are mixed."""

@@ -31,6 +31,8 @@ QUESTIONS = read_questions(CONFIG_FOLDER / "suites" / "pvqa" / "findings")
 MODELS = ("mean_opinion", "sharpness", "video_ssim", "video_mse")
 NEW_MODEL = "INSERT INTO models BY NAME SELECT * REPLACE ({}) FROM models WHERE model = '{}'"
 EDIT = "UPDATE predicted_opinions SET"
+MORE = pytest.mark.long(part="kinds")
+"""Of more ways to a verdict that `make test` has met for the same question."""
 
 
 @pytest.fixture(scope="module")
@@ -271,7 +273,7 @@ FULL_REFERENCE = [
         (7, [*OURS_IS_BEST, *FULL_REFERENCE, f"{EDIT} predicted = observed WHERE model = "
              "'video_ms_ssim'"], "does not hold"),
         (7, [OURS_IS_BEST[0], *FULL_REFERENCE], "not enough data"),
-        (7, [f"{EDIT} family = NULL"], "not enough data"),
+        pytest.param(7, [f"{EDIT} family = NULL"], "not enough data", marks=MORE),
     ],
 )  # fmt: skip
 def test_findings_follow_from_the_rows(
@@ -313,24 +315,28 @@ SINGLE = of_others(0.7, "squeezenet_mcs", "squeezenet_rfd")
     [
         (1, ALL_LOWER, "holds"),
         (1, ALL_LOWER | of_others(0.9, "video_ms_ssim"), "does not hold"),
-        (1, ALL_LOWER | of_others(0.9, "squeezenet_ssa_rfd"), "does not hold"),
-        (1, ALL_LOWER | of_others(0.9, "alexnet_lpips"), "does not hold"),
-        (1, ALL_LOWER | of_others(0.9, "source_dataset"), "does not hold"),
-        (1, ALL_LOWER | of_others(0.6, "alexnet_mcs_rfd"), "does not hold"),
+        pytest.param(
+            1, ALL_LOWER | of_others(0.9, "squeezenet_ssa_rfd"), "does not hold", marks=MORE
+        ),
+        pytest.param(1, ALL_LOWER | of_others(0.9, "alexnet_lpips"), "does not hold", marks=MORE),
+        pytest.param(1, ALL_LOWER | of_others(0.9, "source_dataset"), "does not hold", marks=MORE),
+        pytest.param(1, ALL_LOWER | of_others(0.6, "alexnet_mcs_rfd"), "does not hold", marks=MORE),
         (1, of_others(0.8, *OWN) | of_others(0.7, *RIVALS), "not enough data"),
-        (1, of_others(0.7, *RIVALS, *BASELINES), "not enough data"),
+        pytest.param(1, of_others(0.7, *RIVALS, *BASELINES), "not enough data", marks=MORE),
         (2, of_others(0.8, *OWN) | SINGLE, "holds"),
         (2, of_others(0.8, *OWN) | SINGLE | of_others(0.9, "squeezenet_rfd"), "does not hold"),
         (2, of_others(0.8, *OWN) | of_others(0.7, "squeezenet_mcs"), "not enough data"),
         (3, LEARNT | of_others(0.5, *NO_LEARNING), "holds"),
-        (3, LEARNT | of_others(0.5, *NO_LEARNING) | of_others(0.7, "video_ms_ssim"),
-         "does not hold"),
+        pytest.param(
+            3, LEARNT | of_others(0.5, *NO_LEARNING) | of_others(0.7, "video_ms_ssim"),
+            "does not hold", marks=MORE,
+        ),
         (3, {("quality_training", "squeezenet_mcs_rfd", 10): 0.4,
              ("quality_training", "squeezenet_mcs_rfd", 80): 0.8}
             | of_others(0.5, *NO_LEARNING), "does not hold"),
         (3, {("quality_training", "squeezenet_mcs_rfd", 80): 0.8}
             | of_others(0.5, *NO_LEARNING), "not enough data"),
-        (3, of_others(0.5, *NO_LEARNING), "not enough data"),
+        pytest.param(3, of_others(0.5, *NO_LEARNING), "not enough data", marks=MORE),
     ],
 )  # fmt: skip
 def test_findings_of_measures_follow_from_their_scores(

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import torch
 from moving_bar import HORIZON, SIDE, SPLITS, job, recipe, simvp_recipe, write_data
+from parts import long_except
 
 from stp.core.errors import StpError
 from stp.core.job import Interrupted
@@ -265,7 +266,7 @@ def shown_in_training(data, folder, name, monkeypatch, ranks=1, **runtime) -> to
     return torch.cat([torch.cat(own).unflatten(0, (2, -1)) for own in found], dim=1)
 
 
-@pytest.mark.parametrize("name", OF_TOWER)
+@pytest.mark.parametrize("name", long_except(["cdna", "savp"], OF_TOWER, part="learning"))
 def test_as_many_clips_are_shown_however_a_batch_is_split(tmp_path, monkeypatch, name):
     """Of 7 clips, two processes have 4 and 3."""
     frames = np.zeros((38, 1, 16, 16), np.uint8)
