@@ -212,9 +212,10 @@ def test_only_what_is_trained_by_gradient_descent_has_a_network_for_each_lead():
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory):
+def trained(tmp_path_factory, tiny_enso):
     """Planned: a direct variant of three leads, and one with snapshots, of little data."""
     root = tmp_path_factory.mktemp("trained")
+    shutil.copytree(tiny_enso, root, dirs_exist_ok=True)
     facts = root / "config"
     shutil.copytree(CONFIG_FOLDER, facts)
     path = facts / "models" / "convlstm.yaml"
