@@ -108,6 +108,26 @@ def made_once(
     return find
 
 
+@pytest.fixture(scope="session")
+def tiny_enso(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Path:
+    """Raw files of ENSO at the tiny scale, in ``raw``, and their lock, in ``store``; to be copied.
+
+    Compressing them takes a second, and `runner.fetch` then finds them.
+    """
+
+    def make(folder: Path) -> None:
+        from stp.plan.cells import Plan
+        from stp.run import runner
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("STP_STORE_DIR", str(folder / "store"))
+            patch.setenv("STP_RAW_DIR", str(folder / "raw"))
+            plan = Plan.load(ROOT / "tests" / "workflow" / "tiny.yaml")
+            runner.fetch(plan, plan.raw("enso"))
+
+    return made_once("tiny-enso", make)
+
+
 class Scheduling(LoadFileScheduling):
     """Runs tests of a file on one worker, so that their fixtures are made once, and all tests on
     Slurm on one, since only one Slurm can be started."""

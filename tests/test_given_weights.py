@@ -3,6 +3,7 @@
 import hashlib
 import http.server
 import json
+import shutil
 import threading
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ TINY = Path(__file__).parent / "workflow" / "tiny.yaml"
 
 
 @pytest.fixture(autouse=True)
-def folders(tmp_path, monkeypatch):
+def folders(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("STP_STORE_DIR", str(tmp_path / "store"))
     monkeypatch.setenv("STP_RAW_DIR", str(tmp_path / "raw"))
 
@@ -49,9 +50,10 @@ def save(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def make(of: Plan) -> Path:
+def make(of: Plan, raw: Path) -> Path:
     """Fetch, prepare and train, as Snakemake's rules do."""
     artefact = trained(of)
+    shutil.copytree(raw, of.store.parent, dirs_exist_ok=True)
     runner.fetch(of, of.raw("enso"))
     runner.make(of, of.data("enso"))
     lock = str(of.store / artefact.inputs["weights"].lock)
@@ -60,9 +62,9 @@ def make(of: Plan) -> Path:
     return runner.make(of, artefact)
 
 
-def test_a_file_below_the_raw_folder_replaces_the_training(tmp_path):
+def test_a_file_below_the_raw_folder_replaces_the_training(tmp_path, tiny_enso):
     sha256 = save(tmp_path / "raw" / "mine" / "convlstm.pt")
-    folder = make(plan(file="mine/convlstm.pt", sha256=sha256, use="replace"))
+    folder = make(plan(file="mine/convlstm.pt", sha256=sha256, use="replace"), tiny_enso)
     receipt = json.loads((folder / "artefact.json").read_text())
     weights = {"file": "convlstm.pt", "sha256": sha256, "use": "replace"}
     assert receipt["extras"]["weights"] == weights
@@ -72,14 +74,14 @@ def test_a_file_below_the_raw_folder_replaces_the_training(tmp_path):
     assert all(torch.equal(found[name], given[name]) for name in given)
 
 
-def test_a_url_is_downloaded_and_begins_the_training(tmp_path):
+def test_a_url_is_downloaded_and_begins_the_training(tmp_path, tiny_enso):
     sha256 = save(tmp_path / "served" / "convlstm.pt")
     handler = partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path / "served"))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/convlstm.pt"
     try:
-        folder = make(plan(file=url, sha256=sha256, use="initialise"))
+        folder = make(plan(file=url, sha256=sha256, use="initialise"), tiny_enso)
     finally:
         server.shutdown()
     receipt = json.loads((folder / "artefact.json").read_text())

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from official_store import judged, write_official
 from package_copy import copy_package
+from parts import long_except
 
 from stp.core.errors import StpError
 from stp.core.fingerprint import digest
@@ -176,7 +177,9 @@ def test_a_manifest_has_a_line_for_each_cell(paper):
     assert sum('"robustness", "model"' in line for line in text.splitlines()) == 135
 
 
-@pytest.mark.parametrize("scale", ["paper", "atlas"])
+@pytest.mark.parametrize(
+    "scale", long_except(["demo", "atlas-demo"], ["demo", "atlas-demo", "paper", "atlas"], "kinds")
+)
 def test_what_is_written_is_what_is_read(scale, tmp_path, monkeypatch):
     monkeypatch.setenv("STP_STORE_DIR", str(tmp_path))
     plan = Plan.load(ROOT / "config" / f"{scale}.yaml")

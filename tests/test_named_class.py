@@ -1,5 +1,6 @@
 """`class:` of a model: a network of another package, from its entry to forecasts in the store."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -69,7 +70,10 @@ def plan(monkeypatch, root: Path, name: str = "Network", options: str = "side: 5
     return Plan(config.load(merge(yaml.safe_load(TINY.read_text()), {"dimensions": short})))
 
 
-def test_a_network_of_another_package_is_trained_and_forecasts(tmp_path, monkeypatch, package):
+def test_a_network_of_another_package_is_trained_and_forecasts(
+    tmp_path, monkeypatch, package, tiny_enso
+):
+    shutil.copytree(tiny_enso, tmp_path, dirs_exist_ok=True)
     of = plan(monkeypatch, tmp_path)
     (cell,) = of.cells
     (training,) = cell.models

@@ -1,6 +1,7 @@
 """The package's folders are rooms in an order: a room imports only rooms named above it."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -37,10 +38,17 @@ def modules() -> dict[str, Path]:
 MODULES = modules()
 
 
+IMPORT = re.compile(r"^[ \t]*((?:from|import)[ \t]+stp\b(?:[^(\n]*\([^)]*\)|[^\n]*))", re.MULTILINE)
+
+
 def imported(path: Path) -> set[str]:
-    """The modules of the package that a file imports, anywhere in it."""
+    """The modules of the package that a file imports, anywhere in it.
+
+    Only such statements are parsed, which stand on lines of their own.
+    """
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    statements = "\n".join(IMPORT.findall(path.read_text()))
+    for node in ast.parse(statements).body:
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names |= {
                 full if (full := f"{node.module}.{alias.name}") in MODULES else node.module

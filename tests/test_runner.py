@@ -42,9 +42,10 @@ def cell(plan: Plan, model: str, dataset: str = "enso"):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory) -> Path:
+def made(tmp_path_factory, tiny_enso) -> Path:
     """Raw files and a store: the tiny plan's ENSO data, and all of climatology on them."""
     folder = tmp_path_factory.mktemp("made")
+    shutil.copytree(tiny_enso, folder, dirs_exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STP_STORE_DIR", str(folder / "store"))
         patch.setenv("STP_RAW_DIR", str(folder / "raw"))
@@ -132,7 +133,7 @@ def test_a_flipped_bit_in_weights_is_found_before_they_are_loaded(prepared, monk
         runner.make(prepared, made.predictions)
 
 
-def test_a_failure_is_recorded_and_forgotten_after_success(plan, tmp_path):
+def test_a_failure_is_recorded_and_forgotten_after_success(plan, tmp_path, tiny_enso):
     log = tmp_path / "logs" / "prepare.log"
     with pytest.raises(StpError):
         runner.make(plan, plan.data("enso"), log)
@@ -140,6 +141,7 @@ def test_a_failure_is_recorded_and_forgotten_after_success(plan, tmp_path):
     assert record.error.startswith(str(plan.store))
     assert record.log == str(log)
     assert "Traceback" in log.read_text()
+    shutil.copytree(tiny_enso, tmp_path, dirs_exist_ok=True)
     runner.fetch(plan, plan.raw("enso"))
     runner.make(plan, plan.data("enso"), log)
     assert failures.of_plan(plan) == {}

@@ -15,6 +15,8 @@ from stp.tasks import task as tasks
 
 ROOT = Path(__file__).parents[1]
 NAMES = set(tasks.names())
+TOLD_APART = re.compile(rf"[\"'](?:{'|'.join({*NAMES, 'people'})})[\"']|\bis_of_")
+"""Stands in every file that tells kinds apart: only such files need to be parsed."""
 SQL = re.compile(rf"\b\w+ *(?:=|!=|<>|IN\b) *\(? *'(?:{'|'.join({*NAMES, 'people'})})'")
 EACH = pytest.mark.parametrize("name", sorted(NAMES))
 
@@ -57,7 +59,9 @@ def test_nothing_outside_of_the_room_tells_kinds_apart() -> None:
     for path in sorted((ROOT / "stp").rglob("*.py")):
         # Metrics know no kind: `frames` is what some of them average over.
         if path.parent.name not in ("tasks", "metrics"):
-            found += [(path.name, one) for one in branches(path.read_text(encoding="utf-8"))]
+            code = path.read_text(encoding="utf-8")
+            if TOLD_APART.search(code):
+                found += [(path.name, one) for one in branches(code)]
     for path in sorted((ROOT / "workflow").rglob("*")):
         if path.suffix == ".smk" or path.name == "Snakefile":
             found += [(path.name, one) for one in rules(path.read_text(encoding="utf-8"))]

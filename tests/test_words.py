@@ -5,6 +5,7 @@ and rules. Sentences, docstrings and comments may give examples.
 """
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -72,6 +73,7 @@ def dimensions() -> set[str]:
     return {name for suite in read_suites().values() for name in suite.dimensions}
 
 
+@functools.cache
 def words(text: str) -> set[str]:
     """Split at underscores, hyphens and other signs, and also before capitals."""
     parts = [
@@ -86,22 +88,29 @@ WORDS = {word for word in WORDS - set(EXEMPT) if not word.isdigit()} | {"s2s"}
 """The last one begins the names of ChaosBench's tables and views."""
 
 
+NAMED = {"id", "attr", "name", "arg", "module", "asname"}
+"""Fields of nodes of a syntax tree that are identifiers or names of modules."""
+
+
 def in_python(path: Path) -> Iterator[tuple[int, str, bool]]:
     """Line and text of each identifier, import and literal, and whether it is a literal."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        line = getattr(node, "lineno", 0)
+    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    while waiting:
+        node = waiting.pop()
         if isinstance(node, ast.Constant):
-            if isinstance(node.value, str) and id(node) not in statements:
-                text = node.value.strip()
-                if " " not in text:
-                    yield line, text, True
+            if isinstance(node.value, str) and " " not in node.value.strip():
+                yield node.lineno, node.value.strip(), True
             continue
-        for field in ("id", "attr", "name", "arg", "module", "asname"):
-            text = getattr(node, field, None)
-            if isinstance(text, str):
-                yield line, text, False
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue  # a docstring
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if isinstance(value, ast.AST):
+                waiting.append(value)
+            elif isinstance(value, list):
+                waiting += [one for one in value if isinstance(one, ast.AST)]
+            elif isinstance(value, str) and field in NAMED:
+                yield getattr(node, "lineno", 0), value, False
 
 
 def in_text(path: Path) -> Iterator[tuple[int, str, bool]]:

@@ -18,6 +18,7 @@ from stp.core.job import Report, report_nothing
 from stp.core.receipts import RECEIPT, read_receipt
 from stp.core.units import size_text
 from stp.page.plain_table import wrap_line
+from stp.plan import config, scale
 from stp.plan.cells import Plan
 from stp.plan.checked_config import CONFIG_FOLDER, read_yaml
 from stp.run.meter import CountMeter
@@ -302,15 +303,17 @@ def run_gc(
         forget_after: ignore checkouts without a run in this number of days; None for all checkouts.
         yes: whether to delete what is listed.
     """
-    plans = [Plan.load(path) for path in configfiles or scale_files()]
-    stores = {plan.store for plan in plans}
+    loaded = [config.load(path) for path in configfiles or scale_files()]
+    stores = {scale.folders(one.scale.paths)["store"] for one in loaded}
     if len(stores) > 1:
         raise StpError(
-            f"the scale files name several stores: {', '.join(map(str, sorted(stores)))}",
+            f"the scale files name several stores: {', '.join(sorted(map(str, stores)))}",
             remedy="set STP_STORE_DIR, or name scale files of one store with --configfile",
         )
     (root,) = stores
-    require(root)
+    assert root
+    require(root)  # before seconds of planning
+    plans = [Plan(one) for one in loaded]
     oldest = time.time() - forget_after * DAY if forget_after is not None else 0.0
     claims = [claim for claim in read_claims(root) if claim.time >= oldest]
     search = find_predictions if predictions else find

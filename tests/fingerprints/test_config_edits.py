@@ -115,16 +115,13 @@ def settings(copy: Settings) -> Iterator[Settings]:
 
 def cases() -> list[Any]:
     """All edits; a finding is expected to fail until it is mended, and to be removed then."""
-    return [
-        pytest.param(
-            entry,
-            id=entry["what"],
-            marks=[pytest.mark.xfail(reason=entry["finding"], strict=True)]
-            if "finding" in entry
-            else [],
-        )
-        for entry in FILE["edits"]
-    ]
+    found = []
+    for entry in FILE["edits"]:
+        marks = [pytest.mark.long(part="reruns")] if entry.get("long") else []
+        if "finding" in entry:
+            marks.append(pytest.mark.xfail(reason=entry["finding"], strict=True))
+        found.append(pytest.param(entry, id=entry["what"], marks=marks))
+    return found
 
 
 @pytest.mark.parametrize("entry", cases())

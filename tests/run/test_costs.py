@@ -159,8 +159,20 @@ def counted(recipe: dict) -> tuple[float, int]:
     return counter.get_total_flops() / 2e9, parameters
 
 
-@pytest.mark.parametrize("model", ["convlstm", "simvpv2"])
-@pytest.mark.parametrize("dataset", ["moving_mnist", "kth", "bair", "taxibj", "traffic4cast"])
+@pytest.mark.parametrize(
+    ("model", "dataset"),
+    [
+        *[("convlstm", "taxibj"), ("simvpv2", "kth"), ("simvpv2", "bair")],
+        *(
+            pytest.param(model, dataset, marks=pytest.mark.long(part="kinds"))
+            for model, *datasets in (
+                ("convlstm", "moving_mnist", "kth", "bair", "traffic4cast"),
+                ("simvpv2", "moving_mnist", "taxibj", "traffic4cast"),
+            )
+            for dataset in datasets
+        ),
+    ],
+)
 def test_work_on_other_datasets_is_converted_from_that_on_moving_mnist(
     paper, paper_costs, model, dataset
 ):

@@ -85,14 +85,23 @@ def prepare_days(folder: Path, shape: list[int], variables: dict[str, Any], days
     return out
 
 
+class Archives:
+    """Generated archives by name."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __getitem__(self, name: str) -> Path:
+        found, more = self.folder / name, {"control": {}, "ensemble": {"members": 3}}[name]
+        if not found.exists():
+            chaosbench_centre.generate(found, {**CENTRE, **more}, report_nothing)
+        return found
+
+
 @pytest.fixture(scope="module")
-def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The folders of a control forecast and of an ensemble of 3."""
-    found = {}
-    for name, more in (("control", {}), ("ensemble", {"members": 3})):
-        found[name] = tmp_path_factory.mktemp(name)
-        chaosbench_centre.generate(found[name], {**CENTRE, **more}, report_nothing)
-    return found
+def archives(tmp_path_factory: pytest.TempPathFactory) -> Archives:
+    """The folders of a control forecast and of an ensemble of 3, each generated when asked for."""
+    return Archives(tmp_path_factory.mktemp("archives"))
 
 
 @pytest.fixture
@@ -182,7 +191,7 @@ def value(job: Job, variable: str, lead: int | None) -> pd.Series:
 
 @pytest.mark.long(part="suites")
 def test_scores_of_an_archive_are_those_computed_by_hand(
-    make: Callable[..., Job], data: Path, archives: dict[str, Path], tmp_path: Path
+    make: Callable[..., Job], data: Path, archives: Archives, tmp_path: Path
 ) -> None:
     job = make("centre_archive", archives["control"])
     found = run(job)
@@ -201,7 +210,7 @@ def test_scores_of_an_archive_are_those_computed_by_hand(
 
 @pytest.mark.long(part="suites")
 def test_scores_of_the_mean_of_an_ensemble(
-    make: Callable[..., Job], data: Path, archives: dict[str, Path], tmp_path: Path
+    make: Callable[..., Job], data: Path, archives: Archives, tmp_path: Path
 ) -> None:
     job = make("centre_archive", archives["ensemble"], samples=3)
     run(job)
@@ -418,10 +427,9 @@ def test_scores_of_an_ensemble_of_a_day_are_those_computed_by_hand(
         assert found == pytest.approx(value, rel=rel, abs=1e-6), convention
 
 
-def test_blocks_of_lead_times_change_nothing(
-    make: Callable[..., Job], archives: dict[str, Path]
-) -> None:
-    whole, parts = (make("centre_archive", archives["ensemble"], samples=3) for _ in range(2))
+def test_blocks_of_lead_times_change_nothing(make: Callable[..., Job], tmp_path: Path) -> None:
+    archive = changed(tmp_path / "raw", members=2, starts=[START, "2022-01-02"], missing=0)
+    whole, parts = (make("centre_archive", archive, samples=2) for _ in range(2))
     parts.runtime["block_leads"] = 1
     for job in (whole, parts):
         run(job)
@@ -431,7 +439,7 @@ def test_blocks_of_lead_times_change_nothing(
 
 @pytest.mark.long(part="processes")
 def test_a_scoring_that_is_stopped_ends_in_the_same_rows(
-    make: Callable[..., Job], archives: dict[str, Path]
+    make: Callable[..., Job], archives: Archives
 ) -> None:
     whole = make("centre_archive", archives["control"])
     run(whole)
@@ -448,7 +456,7 @@ def test_a_scoring_that_is_stopped_ends_in_the_same_rows(
 @pytest.mark.long(part="processes")
 @pytest.mark.parametrize("members", [1, 3])
 def test_a_scoring_that_is_killed_at_any_time_ends_in_the_same_bytes(
-    make: Callable[..., Job], archives: dict[str, Path], members: int
+    make: Callable[..., Job], archives: Archives, members: int
 ) -> None:
     """While an archive is listed, a forecast put aside, a part of the scores saved, one stored."""
     archive = archives["control" if members == 1 else "ensemble"]
@@ -467,7 +475,7 @@ def test_a_scoring_that_is_killed_at_any_time_ends_in_the_same_bytes(
 
 
 def test_kept_forecasts_say_what_they_lack(
-    make: Callable[..., Job], archives: dict[str, Path], data: Path
+    make: Callable[..., Job], archives: Archives, data: Path
 ) -> None:
     job = make("centre_archive", archives["control"], recipe={"keep": 2})
     assert run(job)["kept"] == 2
@@ -647,7 +655,7 @@ def test_grids_that_are_turned_are_put_right_and_valid_times_may_agree(
 
 
 def test_an_archive_that_ends_early_is_an_error_before_anything_is_scored(
-    make: Callable[..., Job], archives: dict[str, Path], tmp_path: Path
+    make: Callable[..., Job], archives: Archives, tmp_path: Path
 ) -> None:
     (part,) = archives["control"].rglob("*.tar.gz.aa")
     root = tmp_path / "cut"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT, Checkout
+from parts import long_except
 
 from stp.plan.suite import OF_ALL, read_suites
 
@@ -34,7 +35,7 @@ def copy(tiny, tmp_path_factory) -> Checkout:
     return Checkout.beside(tiny, tmp_path_factory.mktemp("snakemake-report"))
 
 
-@pytest.fixture(scope="module", params=[TINY, "config/fvd-demo.yaml"])
+@pytest.fixture(scope="module", params=long_except([TINY], [TINY, "config/fvd-demo.yaml"], "kinds"))
 def annotations(request, copy) -> dict:
     """Rule -> output -> caption, category and subcategory, or None; and the workflow's text."""
     printed = copy.succeed(
