@@ -1,4 +1,7 @@
-"""Compute features of forecasts that are read from an archive or derived from observed clips."""
+"""Compute features of forecasts that no network of stp computes.
+
+They are read from files, or derived from observed clips, by a module of `stp.predict.sources`.
+"""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,17 +18,23 @@ from stp.predict.source import Source, open_source, request_for
 
 
 def run(job: Job) -> dict[str, Any]:
-    """Compute the features of forecasts that are read on demand, and write ``features.parquet``.
+    """Compute the features of forecasts from a source, and write ``features.parquet``.
+
+    A source is a module of `stp.predict.sources`. It reads forecasts from an archive or a user's
+    files, or derives them from the prepared data, such as a climatology or distorted clips. The
+    forecasts are not stored.
 
     The file has a row for each clip. If not all clips and variables have a forecast, it contains a
     reason in place of features.
 
     Args:
         job: settings (recipe), inputs and output folder. The recipe has the fields of
-            `FeatureOptions`, and ``rollout``: the settings of the forecasts, with their ``source``.
-            Inputs are ``data`` and, for forecasts of an archive, its lock file ``archive``.
-            Runtime: ``weights`` (paths of weights by network), ``device``, ``raw_roots`` (folders
-            that may contain the archive).
+            `FeatureOptions`, and ``rollout``: the recipe of the forecasts, with the name of their
+            ``source``, such as ``distorted_clips``, and its ``options``. The key is named as in
+            `stp.features.rollout`, although these forecasts are no rollouts. Inputs are ``data``
+            (the prepared data) and, for forecasts from files, ``archive`` (the lock file of these
+            files). Runtime: ``weights`` (paths of weights by network), ``device``, ``raw_roots``
+            (folders that are searched for the files).
 
     Returns:
         numbers of clips and of features, and the ``reason`` if there are no features.

@@ -149,10 +149,13 @@ def features_of(
     """Compute the features of one video, of several kinds.
 
     The kinds, such as ``mse`` (mean squared difference of the feature maps of predicted and true
-    frames), are the keys of `stp.opinions.network_features.PARTS`. Kinds that need the true frames
-    or a classifier are NaN without these. A network of whole clips has no maps of single frames.
-    Then only ``ssa`` (simple spatial averages: means of the feature maps over locations) is
-    computed, and all other kinds are NaN.
+    frames), are the keys of `stp.opinions.network_features.PARTS`.
+
+    A kind that cannot be computed is NaN: one that needs the true frames if they are unknown, and
+    one that needs a classifier or weights of LPIPS if the network has none. A network of clips,
+    such as C3D, makes maps that belong to several frames each. Of its maps, only ``ssa`` (simple
+    spatial averages) is computed: the mean of each map over its locations. All other kinds compare
+    single frames and are NaN.
 
     Args:
         video: predicted frames and, if known, true frames.
@@ -162,7 +165,10 @@ def features_of(
             added.
 
     Returns:
-        float arrays by kind.
+        float arrays by kind. For T frames, of which P are predicted, and K channels of the network,
+        their shapes are (T, K) for ``ssa``, ``mcs`` and ``rfd``, (P, K) for ``mcs_written``,
+        (T - 1, K) for ``rfd_written``, and (1,) for all others and for NaN. For a network of clips,
+        the first axis of ``ssa`` is the number of maps in time.
     """
     maps, nothing = network_maps.maps, np.array([np.nan])
     features = dict.fromkeys(network_features.PARTS, nothing)

@@ -72,7 +72,9 @@ class Archives:
         roots: raw folders in order of preference; only the first one is written to.
         locked: lock file (names and checksums of all files of the release); only its files are
             unpacked. None to unpack all declared files.
-        checksums: known checksums of unchanged archives; None to read archives in any case.
+        checksums: record of the checksums of files when they were last read. An archive that has
+            not changed since is verified by its recorded checksum, without being read. None to read
+            each archive that is verified.
         report: callback for the progress.
     """
 

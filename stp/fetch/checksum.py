@@ -122,7 +122,8 @@ def verify_checksum(
         path: path of the file.
         declared: declaration of the file, with any of ``bytes``, ``sha256`` and
             ``md5_uncompressed`` (of the content of a gzip file).
-        remembered: known checksums of unchanged files; None to read the file in any case.
+        remembered: record of the checksums of files when they were last read. If the file has not
+            changed since, its recorded checksum is used, without reading it. None to read the file.
         advance: function that is called with numbers of bytes that were read or skipped.
 
     Returns:

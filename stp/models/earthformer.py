@@ -3,9 +3,10 @@
 Gao et al. 2022, "Earthformer: Exploring Space-Time Transformers for Earth System Forecasting",
 https://arxiv.org/abs/2207.05833. Convolutions reduce the resolution of frames, an encoder with two
 or more resolutions maps them to memories, a decoder with a learned query for each forecast frame
-and position attends to the memories, and convolutions map its output to frames. The cuboids are
-those that the paper found best and PredBench uses: axial in self-attention (all of T, then all of
-H, then all of W), and columns of 1 x 1 x T in cross-attention.
+and position attends to the memories, and convolutions map its output to frames. A cuboid is a block
+of positions in time, height and width; positions attend to others in their own cuboid. The cuboids
+are those that the paper found best and PredBench uses: axial in self-attention (all of T, then all
+of H, then all of W), and columns of 1 x 1 x T in cross-attention.
 """
 
 import math
@@ -35,9 +36,13 @@ class Model(ForecastModel):
     """Forecasts T_out frames at once from T_in context frames.
 
     Frames are padded with zeros, below and to the right, to the multiples that patches and
-    resolutions need, and the forecast is cropped. Some parameters are included in published sizes
-    but are never trained: rows of the cross-attention's bias (`CrossAttention`) and, with global
-    vectors, the layers of the last update of these vectors, which is not used.
+    resolutions need, and the forecast is cropped. Each position attends to others in its own
+    cuboid. In self-attention, a cuboid is a line of positions along time, height or width.
+
+    Some parameters have no influence on the forecast, so they are never trained. They exist because
+    the authors' network has them and counts them in its published size. They are the biases of the
+    cross-attention for distances in time that never occur (`CrossAttention`) and, with global
+    vectors, the layers of the last update of these vectors, whose result nothing reads.
 
     Args:
         shape: (C, H, W) of a frame.
@@ -57,10 +62,10 @@ class Model(ForecastModel):
         head_convs: number of convolutions of each mirrored stage, in the order of `stem_channels`.
         position: kind of position embedding, ``t+h+w`` or ``t+hw``.
         global_vectors: number of global vectors, which attend to the whole clip; 0 for none.
-        decoder_frames: maximum number of frames of a decoder cuboid in time. ``horizon``: all
-            T_out, so that attention covers the whole axis, as in the encoder. ``context``: T_in, as
-            in the releases of the authors and of PredBench; if T_out > T_in, a forecast frame then
-            attends only to frames in its own group of T_in.
+        decoder_frames: maximum number of frames of a cuboid along time in the decoder's
+            self-attention. ``horizon``: all T_out, so that attention covers the whole axis, as in
+            the encoder. ``context``: T_in, as in the releases of the authors and of PredBench; if
+            T_out > T_in, a forecast frame then attends only to frames in its own group of T_in.
         heads: number of attention heads; must divide all widths.
         drop: dropout probability everywhere.
 

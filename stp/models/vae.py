@@ -37,9 +37,10 @@ class Model(OneStep):
         channels: number of channels of each level; H and W are halved from level to level.
         latent: length of a code.
         bounded: whether means are within -1..1 and variances at least 1, as in the released code.
-        kl_weight: weight in the loss of the divergence of codes from a standard normal
-            distribution; with 1, the loss is proportional to the negative evidence lower bound for
-            normal errors of variance 1, up to a constant (see `drawn_forecast`).
+        kl_weight: weight of the divergence term, which the loss adds to the mean squared error (see
+            `drawn_forecast`). The term grows as the distribution of codes departs from a standard
+            normal one. With the weight 1, to minimise the loss is to maximise the evidence lower
+            bound (ELBO), if errors of frames are normal with variance 1.
         predicts: output of the network: ``state``, the next frame, or ``change``, its difference
             from the latest frame.
         seed: seed of the codes of forecasts.

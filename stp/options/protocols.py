@@ -9,10 +9,11 @@ class Protocol:
 
     Attributes:
         title: description of the protocol.
-        is_released: whether the protocol follows the released code of Atlas: whole tracks are
-            filled and smoothed before they are cut, calibration and test scenarios follow each
-            other in time and may share people, noise depends on the frame rate, and goals have no
-            effect.
+        is_released: whether the protocol follows the released code of Atlas. There are three main
+            differences from other protocols. Gaps in tracks are filled and whole tracks are
+            smoothed before scenarios are cut, so observed positions hold some of the future.
+            Calibration and test data may share people. In tests with noise on observed positions,
+            its standard deviation is divided by the number of positions per second.
         may_come_and_go: whether a scenario may include people who are present during a part of the
             scenario only.
     """

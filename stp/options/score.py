@@ -56,9 +56,11 @@ class ScoreOptions(Options):
 
     Attributes:
         cell: key of the cell (``CELL_KEYS``), written into every row.
-        conventions: function and options of each convention (see `stp.options.conventions`), by its
-            name ``<metric>.<choice>``. Empty if all conventions of a cell compare features of
-            networks, which have a recipe of their own.
+        conventions: definition of each convention by its name ``<metric>.<choice>``: a function and
+            its options (see `stp.options.conventions`). Two jobs score a cell: one computes the
+            conventions that need no network, and the other the rest, if there are any. The mapping
+            has the conventions of one job. It is empty for the first job if all conventions of the
+            cell need networks.
         split: split of the data that the predictions belong to.
         interval: spacing of the predicted frames of a clip, in frames of the data.
         bootstrap: options of the bootstrap of confidence intervals.
@@ -68,11 +70,13 @@ class ScoreOptions(Options):
             one forecast.
         higher_is_better: direction of each convention, by name; set only if the best of several
             forecasts is scored. None if neither higher nor lower is better.
-        weights: checksums of the weights that conventions of single clips use, by the name of the
-            network; a convention whose weights are missing has no value.
-        features: name of the inputs of each distance between sets of clips, by convention: the
-            inputs are ``<name>.observed`` and ``<name>.predicted``. A distance without inputs has
-            no value.
+        weights: checksums of the weights file of each network that runs while clips are scored, by
+            the name of the network. The checksums of a file are given by kind, such as
+            ``{"sha256": "5c5e..."}``; the kinds are ``sha256`` and ``git_blob_sha1``. A convention
+            whose weights are missing has no value.
+        features: for each convention that is a distance between sets of clips, the name of the
+            features that it compares. The features are the inputs ``<name>.observed`` and
+            ``<name>.predicted``. A distance without inputs has no value.
     """
 
     PART = "score recipe"

@@ -179,14 +179,20 @@ class Recipes(ScoredConventions):
         return next((layer.weights for layer in layers if layer.weights is not None), None)
 
     def leads(self, model: str, variant: str, horizon: int) -> Leads:
-        """Lead times up to a horizon that a model forecasts; unset if it forecasts all.
+        """Find which lead times a model forecasts in a test.
 
-        A variant overrides the scale, and the scale overrides the model's own entry.
+        Lead times that the variant declares override those of the scale, and those of the scale
+        override those of the model's own entry.
 
         Args:
             model: name of the model.
             variant: variant of the model.
-            horizon: largest lead time of the forecasts, in steps.
+            horizon: largest lead time of the test; larger declared lead times are left out.
+
+        Returns:
+            the declared lead times, and whether each has its own network (``per_lead``) and those
+            between them are ``interpolated``. If none are declared, the model forecasts all lead
+            times: ``lead_times`` is empty, and both flags are False.
 
         Raises:
             ConfigurationError: none of the declared lead times is within the horizon.

@@ -133,15 +133,20 @@ class Agreement:
     def note(
         self, clips: Sequence[str], compared: str = "frames", around: str = "the frames around"
     ) -> str:
-        """Warning that predictions agree suspiciously with the truth, shown beside the model.
+        """Make the warning that predictions are suspiciously near to the truth.
 
-        The text is empty if no predicted frame reaches level 2: no error is less than a tenth of
-        what neighbouring frames allow (`levels`).
+        A predicted frame is suspicious if its error is less than a tenth of the error of the best
+        estimate from neighbouring frames. Frames that equal the truth are among these. Tables show
+        the warning beside the model.
 
         Args:
             clips: names of all samples.
             compared: what was compared, in the plural, such as "paths of people".
             around: neighbours of what was compared, such as "the positions before and behind".
+
+        Returns:
+            a sentence with the number of suspicious frames and the first sample that has one; empty
+            if no frame is suspicious.
         """
         if self.first is None:
             return ""

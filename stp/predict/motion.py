@@ -55,9 +55,11 @@ def run(job: Job) -> Extras:
             - ``options``: parameters of the predictor.
             - ``context``, ``lead_times``: numbers of observed and of predicted positions.
             - ``split``: name of the protocol (rules) by which scenarios are cut from the test
-              data, such as ``atlas-paper`` (`stp.tracks.prepared`). The key is named as in other
-              tasks, where it is a split or subset.
-            - ``predict``: the `MotionOptions`.
+              data, such as ``atlas-paper`` (`stp.options.protocols`). The key has this name
+              because other tasks use it for the split or subset that is predicted.
+            - ``predict``: number of samples, standard deviation of the random velocities that make
+              samples differ, seed and number of threads, as a mapping with the fields of
+              `MotionOptions`.
             - ``observe`` (optional): number of observed positions, instead of ``context``.
             - ``noise`` (optional): standard deviation of the noise that is added to observed
               positions, millimetres.

@@ -51,10 +51,10 @@ class Uncertainty(NamedTuple):
     moving average over three lead times has T' = T - 2.
 
     Attributes:
-        undefined: number of clusters without which the value is undefined, int (S, 1 + T').
-            Intervals need the value with each cluster left out in turn, so a value has no interval
-            if the number is above 0. The number is also 0 where clusters are fewer than ten: there
-            is no interval then, and no cluster is left out.
+        undefined: how often the value is undefined when each cluster is left out once, on its own,
+            int (S, 1 + T'). Intervals need all these values, so there is no interval if the number
+            is above 0. If there are fewer than ten clusters, there is no interval either, but the
+            number is 0, since no cluster is left out.
         ends: lower and upper ends of 95 % intervals, (2, S, 1 + T'); NaN without an interval.
         clusters: number of clusters behind the interval of each value, int (1 + T').
     """
@@ -256,9 +256,10 @@ def intervals(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Compute the intervals of several arrays of values, from the same resamples.
 
-    An interval is that of a bootstrap-t, of Student's t, or of Clopper and Pearson
-    (`stp.score.bootstrap.intervals`). All of them also use the values with each cluster left out in
-    turn (jackknife).
+    An interval is that of the bootstrap-t, if there are at least ten effective clusters. If there
+    are fewer, it is that of Student's t or, for shares, the exact one of Clopper and Pearson. The
+    exact one is also used for shares if the bootstrap-t has none, or if each cluster is a success
+    or a failure as a whole (`stp.score.bootstrap.intervals`).
 
     Args:
         overall: arrays of values over all clusters, (S, V) each: S series of a metric, V values in
@@ -270,8 +271,9 @@ def intervals(
         shares: for each array, whether its values are shares from 0 to 1.
 
     Returns:
-        for each array, two arrays: the number of clusters without which a value is undefined, int
-        (S, V); and the lower and upper ends of intervals, (2, S, V), NaN without an interval.
+        for each array, two arrays. The first says how often each value is undefined in
+        ``left_out``, int (S, V); if this is above 0, the value has no interval. The second has the
+        lower and upper ends of intervals, (2, S, V), NaN without an interval.
     """
     flat = np.concatenate([part.reshape(len(counts), -1) for part in left_out], axis=1)
     ends = bootstrap.intervals(

@@ -40,12 +40,16 @@ ERRORS = pa.schema(
 
 
 def write_tracks(path: Path, tracks: Tracks, about: dict[str, Any] | None = None) -> None:
-    """Write detections in their order: frame, person, person_name, x and y in metres.
+    """Write detections to a Parquet file, a row for each, in the order of ``tracks``.
+
+    The columns are ``frame``, ``person`` (a number), ``person_name`` (the identifier in the raw
+    data), and ``x`` and ``y`` in metres.
 
     Args:
         path: path of the file.
         tracks: detections.
-        about: metadata of the file, such as source, release and checksums.
+        about: metadata of the file, such as source, release and checksums, to which ``step`` and
+            ``dt`` of the tracks are added; None for these two only.
     """
     table = pa.table(
         {

@@ -300,9 +300,16 @@ def _reach(course: Course) -> tuple[int, int]:
 
 
 def course_styles(courses: Iterable[Course]) -> dict[str, Style]:
-    """Choose colour, line and marker of each predictor, by label.
+    """Choose colour, line and marker of each predictor.
 
     Predictors that need neither calibration nor training are grey.
+
+    Args:
+        courses: results of predictors, one course for each predictor, test and setting. All courses
+            of a predictor have the same label.
+
+    Returns:
+        style of each predictor, by its label.
     """
     labels = {course.label: course.cells[0] for course in courses}
     uncalibrated = [label for label, cell in labels.items() if not cell.calibrated]

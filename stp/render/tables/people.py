@@ -80,10 +80,18 @@ def absent_methods(
 def sections(manifest: Manifest) -> list[Section]:
     """Make a section on differences between a paper and the code of its authors.
 
+    The section has a row for each difference. The columns are the subject, what the paper says,
+    what the authors' code does, and what stp does.
+
+    For suites about people, stp has two protocols: ``atlas-paper`` does what the authors' code
+    does, and ``strict`` is stp's own. There, the heading of the third column names the code and
+    ``atlas-paper``, and that of the fourth column ``strict``.
+
+    Args:
+        manifest: manifest of the dimension, with the differences in ``deviations``.
+
     Returns:
-        a list with the section, which has a row for each difference; empty if the suite declares
-        no differences. If the suite is about people, the headings of two columns name the protocols
-        ``atlas-paper`` (as released) and ``strict``.
+        a list with the one section; empty if the manifest has no differences.
     """
     deviations = manifest.deviations
     if not deviations:
