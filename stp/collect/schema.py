@@ -199,7 +199,8 @@ class ScoreKindRow:
         str,
         "mean over samples; ci95_low or ci95_high, ends of its 95 % interval (studentised "
         "bootstrap over clusters); for tracks of people, and for columns that show it, also sd, "
-        "the standard deviation over samples (ddof 0).",
+        "the standard deviation over samples (ddof 0); for opinions, median and sd over splits "
+        "instead of the mean.",
     ]
 
 
@@ -832,12 +833,12 @@ class PredictedOpinionRow(KeyRow):
     predicted: Annotated[float, "Predicted mean opinion score, mostly from 0 to 100."]
     observed: Annotated[float, "Mean opinion score of the video, from 0 to 100."]
     source_dataset: Annotated[str, "Dataset that the video comes from."]
-    tags: Annotated[str, "Words for visible distortions; NULL where they are unknown."]
+    tags: Annotated[str | None, "Words for visible distortions; NULL where they are unknown."]
     family: Annotated[
-        str, "Family of the model, stochastic or deterministic; NULL where it is unknown."
+        str | None, "Family of the model, stochastic or deterministic; NULL where it is unknown."
     ]
-    generator: Annotated[str, "Model that made the video; NULL where it is unknown."]
-    strength: Annotated[float, "Strength of the distortion of a generated video; else NULL."]
+    generator: Annotated[str | None, "Model that made the video; NULL where it is unknown."]
+    strength: Annotated[float | None, "Strength of the distortion of a generated video; else NULL."]
     height: Annotated[int, "Height, pixels."]
     width: Annotated[int, "Width, pixels."]
 

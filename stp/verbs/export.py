@@ -34,7 +34,7 @@ def export(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Select artefacts by words of their paths, or by receipts (default: all)."
+            help="Select artefacts by words of their paths, or by paths of receipts (default: all)."
         ),
     ] = None,
     configfile: ConfigFile = DEMO,

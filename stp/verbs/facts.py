@@ -29,8 +29,8 @@ def facts(
     table: Annotated[
         Path | None,
         typer.Option(
-            help="Write the table with this file's name to it (.csv) instead, with .md, .tex and "
-            ".html beside it."
+            help="Write a table to this .csv file instead, with .md, .tex and .html beside it; the "
+            "name of the file says which table."
         ),
     ] = None,
     format: output.Format = None,

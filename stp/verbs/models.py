@@ -30,8 +30,8 @@ def models(
     table: Annotated[
         Path | None,
         typer.Option(
-            help="Write the paper's Table 19, with measurements, to this .csv file instead, with "
-            ".md, .tex and .html beside it."
+            help="Write Table 19 of PredBench, with what `stp profile` measured, to this .csv file "
+            "instead, with .md, .tex and .html beside it."
         ),
     ] = None,
     measurements: Annotated[

@@ -290,7 +290,7 @@ def why(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Select artefacts by words of their paths, or by receipts (default: all)."
+            help="Select artefacts by words of their paths, or by paths of receipts (default: all)."
         ),
     ] = None,
     configfile: ConfigFile = DEMO,

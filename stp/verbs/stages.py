@@ -13,7 +13,8 @@ command = functools.partial(app.command, rich_help_panel=Panel.STAGES)
 Targets = Annotated[
     list[str],
     typer.Argument(
-        help="Receipts in the store, or words of their paths, such as [cyan]convlstm kth[/cyan]."
+        help="Paths of receipts in the store, or words of these paths, such as "
+        "[cyan]convlstm kth[/cyan]."
     ),
 ]
 

@@ -55,8 +55,8 @@ def verify(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Select artefacts by words of their paths, or by receipts (default: the whole"
-            " plan)."
+            help="Select artefacts by words of their paths, or by paths of receipts (default: the "
+            "whole plan)."
         ),
     ] = None,
     everything: Annotated[
@@ -117,7 +117,7 @@ def verify(
 def accept(
     words: Annotated[
         list[str],
-        typer.Argument(help="Select artefacts by words of their paths, or by receipts."),
+        typer.Argument(help="Select artefacts by words of their paths, or by paths of receipts."),
     ],
     reason: Annotated[str, typer.Option(help="Why the current code gives the same results.")] = "",
     undo: Annotated[bool, typer.Option("--undo", help="Withdraw the declaration instead.")] = False,
