@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import numpy as np
 from figure_store import FigureStore
-from small_store import PUBLISHED, dataset_facts, model_facts
+from small_store import PUBLISHED, dataset_facts, model_facts, suite
 
 from stp.collect.database import build
 
@@ -56,6 +56,7 @@ def _built(folder: Path, stores: list[FigureStore]) -> Path:
             name: dataset_facts(context=3, horizon=3) for name in NAMES["datasets"]
         }
         store.manifest["published"] = str(printed)
+        store.manifest["suite"] = suite("predbench")
         plan, results = store.results()
         plans.append(plan)
         rows.append(results / "collected" / f"{store.manifest['dimension']}.parquet")
